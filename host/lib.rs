@@ -1,0 +1,16 @@
+//! The harness: everything that `cmd` does, as a library.
+#![allow(missing_docs)]
+
+pub mod agent;
+pub mod builtin;
+pub mod cli;
+pub mod events;
+pub mod harness;
+pub mod hooks;
+pub mod mod_host;
+pub mod process;
+pub mod providers;
+pub mod session;
+pub mod settings;
+pub mod tools;
+pub mod ui;

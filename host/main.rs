@@ -1,0 +1,2 @@
+//! Entry of `cmd`.
+fn main() {}
