@@ -3,9 +3,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{
-    ContentBlock, Message, PermissionMode, RunResult, SessionEndReason, SessionStartSource, Usage,
-};
+use super::{ContentBlock, Message, PermissionMode, RunResult, SessionEndReason, SessionStartSource, Usage};
 
 /// Something that happened in a run. A snapshot: changing it changes nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

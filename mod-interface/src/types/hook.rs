@@ -110,9 +110,7 @@ impl HookSet {
 
     /// The hooks of the set, by slot number.
     pub fn iter(self) -> impl Iterator<Item = Hook> {
-        Hook::ALL
-            .into_iter()
-            .filter(move |hook| self.contains(*hook))
+        Hook::ALL.into_iter().filter(move |hook| self.contains(*hook))
     }
 }
 

@@ -136,28 +136,17 @@ impl Message {
 
     /// Makes a message on the user's side that came from `source`.
     pub fn user_from(source: MessageSource, text: impl Into<String>) -> Self {
-        Self {
-            role: Role::User,
-            content: vec![ContentBlock::text(text)],
-            source,
-        }
+        Self { role: Role::User, content: vec![ContentBlock::text(text)], source }
     }
 
     /// Makes a message of the model.
     pub fn assistant(content: Vec<ContentBlock>) -> Self {
-        Self {
-            role: Role::Assistant,
-            content,
-            source: MessageSource::default(),
-        }
+        Self { role: Role::Assistant, content, source: MessageSource::default() }
     }
 
     /// The texts of the message, joined.
     pub fn text(&self) -> String {
-        self.content
-            .iter()
-            .filter_map(ContentBlock::as_text)
-            .collect()
+        self.content.iter().filter_map(ContentBlock::as_text).collect()
     }
 
     /// Checks that the message is one that a model may be sent.
@@ -176,21 +165,12 @@ impl Message {
                 ContentBlock::ToolUse { id, name, .. } => {
                     self.role == Role::Assistant && !id.is_empty() && !name.is_empty()
                 }
-                ContentBlock::ToolResult {
-                    tool_use_id,
-                    content,
-                    ..
-                } => {
-                    self.role == Role::User
-                        && !tool_use_id.is_empty()
-                        && content.iter().all(is_result_part)
+                ContentBlock::ToolResult { tool_use_id, content, .. } => {
+                    self.role == Role::User && !tool_use_id.is_empty() && content.iter().all(is_result_part)
                 }
             };
             if !allowed {
-                return Err(MessageError::Misplaced {
-                    role: self.role,
-                    block: block.kind(),
-                });
+                return Err(MessageError::Misplaced { role: self.role, block: block.kind() });
             }
         }
         Ok(())
@@ -198,10 +178,7 @@ impl Message {
 }
 
 fn is_result_part(block: &ContentBlock) -> bool {
-    matches!(
-        block,
-        ContentBlock::Text { .. } | ContentBlock::Image { .. }
-    )
+    matches!(block, ContentBlock::Text { .. } | ContentBlock::Image { .. })
 }
 
 impl ContentBlock {

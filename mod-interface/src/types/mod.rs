@@ -16,8 +16,8 @@ pub use event::{AgentEvent, EventKind, EventPayload, HookPhase, NoticeLevel, Rec
 pub use hook::{Hook, HookSet};
 pub use message::{ContentBlock, ImageSource, Message, MessageError, MessageSource, Role};
 pub use outcome::{
-    AfterToolCall, BeforeToolCall, CommandOutcome, Effort, EffortChange, HookOutcome, MessageEdit,
-    NextTurn, SessionChange, StatePatch, StopDecision, TransformInput,
+    AfterToolCall, BeforeToolCall, CommandOutcome, Effort, EffortChange, HookOutcome, MessageEdit, NextTurn,
+    SessionChange, StatePatch, StopDecision, TransformInput,
 };
 pub use permission::PermissionMode;
 pub use state::AgentState;

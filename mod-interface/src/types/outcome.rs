@@ -21,27 +21,17 @@ pub struct BeforeToolCall {
 impl BeforeToolCall {
     /// Blocks the call, for `reason`.
     pub fn block(reason: impl Into<String>) -> Self {
-        Self {
-            block: true,
-            additional_context: Some(reason.into()),
-            ..Self::default()
-        }
+        Self { block: true, additional_context: Some(reason.into()), ..Self::default() }
     }
 
     /// Runs the tool with `input` in place of the input so far.
     pub fn rewrite(input: Value) -> Self {
-        Self {
-            input: Some(input),
-            ..Self::default()
-        }
+        Self { input: Some(input), ..Self::default() }
     }
 
     /// Appends `text` to the result.
     pub fn context(text: impl Into<String>) -> Self {
-        Self {
-            additional_context: Some(text.into()),
-            ..Self::default()
-        }
+        Self { additional_context: Some(text.into()), ..Self::default() }
     }
 
     /// Also ends the run after this batch.
@@ -70,18 +60,12 @@ pub struct AfterToolCall {
 impl AfterToolCall {
     /// Replaces the result by one text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self {
-            content: Some(vec![ContentBlock::text(text)]),
-            ..Self::default()
-        }
+        Self { content: Some(vec![ContentBlock::text(text)]), ..Self::default() }
     }
 
     /// Appends `text` after the result.
     pub fn context(text: impl Into<String>) -> Self {
-        Self {
-            additional_context: Some(text.into()),
-            ..Self::default()
-        }
+        Self { additional_context: Some(text.into()), ..Self::default() }
     }
 }
 
@@ -130,10 +114,7 @@ pub struct StatePatch {
 impl StatePatch {
     /// Replaces the calling mod's slot.
     pub fn mod_state(value: Value) -> Self {
-        Self {
-            mod_state: Some(value),
-            ..Self::default()
-        }
+        Self { mod_state: Some(value), ..Self::default() }
     }
 
     /// Appends a message.

@@ -24,11 +24,7 @@ pub struct AgentState {
 impl AgentState {
     /// An empty conversation.
     pub fn new(session_id: impl Into<Arc<str>>) -> Self {
-        Self {
-            session_id: session_id.into(),
-            messages: Arc::default(),
-            mod_state: Arc::default(),
-        }
+        Self { session_id: session_id.into(), messages: Arc::default(), mod_state: Arc::default() }
     }
 
     /// Appends a message.

@@ -30,17 +30,11 @@ pub struct ToolOutput {
 impl ToolOutput {
     /// A good answer of one text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self {
-            content: vec![ContentBlock::text(text)],
-            is_error: false,
-        }
+        Self { content: vec![ContentBlock::text(text)], is_error: false }
     }
 
     /// A failure, told in one text.
     pub fn error(text: impl Into<String>) -> Self {
-        Self {
-            content: vec![ContentBlock::text(text)],
-            is_error: true,
-        }
+        Self { content: vec![ContentBlock::text(text)], is_error: true }
     }
 }
