@@ -1,7 +1,7 @@
 //! Packages of native mods on disk.
 //!
 //! A mod comes as a directory with a [`manifest`] and one library for each target. A package holds such directories; it
-//! is made by [`pack`], installed into the [`store`] of a scope by [`install`], pinned by the [`lock`], and found again
+//! is made by [`mod@pack`], installed into the [`store`] of a scope by [`install`], pinned by the [`lock`], and found again
 //! by [`verify`] when a program starts. [`object`] looks into a library without running any of it.
 //!
 //! A scope is a folder, `~/.commandcode` or `<project>/.commandcode`. This crate reads and writes files below it, and
