@@ -1,6 +1,6 @@
 //! A session on disk: an append-only file of JSON lines.
 //!
-//! The first line is the [header](entry::Header); every other line is an [entry](entry::Entry) with an
+//! The first line is the header; every other line is an entry with an
 //! id and the id of the entry before it. What happens in a turn becomes durable by one append and one
 //! sync, closed by a `commit` entry: what stands after the last `commit` never happened, and is cut off
 //! when the file is opened. So a crash at any byte loses at most the turn that was under way.

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 use super::{Api, Layer, ModLayer, Permissions, Scope, SigningMode, ToolExecution};
 
@@ -28,7 +28,7 @@ pub struct Settings {
     /// How model requests are retried.
     pub api: Api,
     /// After how many turns a run stops.
-    pub max_turns: Option<u32>,
+    pub max_turns: Option<NonZeroU32>,
     /// How the tool calls of a batch run.
     pub tool_execution: Option<ToolExecution>,
 }
@@ -63,7 +63,7 @@ impl Loaded {
                 max_attempts: project.api.max_attempts.or(user.api.max_attempts),
                 base_delay_ms: project.api.base_delay_ms.or(user.api.base_delay_ms),
             },
-            max_turns: project.max_turns.or(user.max_turns).map(u32::from),
+            max_turns: project.max_turns.or(user.max_turns),
             tool_execution: project.tool_execution.or(user.tool_execution),
         }
     }
@@ -127,7 +127,7 @@ mod tests {
                 permissions: expected.permissions,
                 mods: Mods::default(),
                 api: expected.api,
-                max_turns: Some(5),
+                max_turns: NonZeroU32::new(5),
                 tool_execution: expected.tool_execution,
             }
         );
