@@ -1,1 +1,2 @@
-//! cli
+//! The command line.
+mod args;
