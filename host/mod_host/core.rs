@@ -3,7 +3,10 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU16, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -12,6 +15,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    Origin,
     commands::ModCommand,
     identity::ModIdentity,
     journal::Journal,
@@ -68,7 +72,8 @@ pub(crate) struct Core {
     options: BTreeMap<String, String>,
     hook_timeout: Option<Duration>,
     log: Arc<LogSink>,
-    names: Mutex<BTreeMap<Arc<str>, String>>,
+    names: Mutex<BTreeMap<String, Origin>>,
+    last_index: AtomicU16,
 }
 
 impl Core {
@@ -88,7 +93,13 @@ impl Core {
             hook_timeout: config.hook_timeout,
             log: config.log,
             names: Mutex::default(),
+            last_index: AtomicU16::new(0),
         }
+    }
+
+    /// The number of the next mod, in load order.
+    pub(crate) fn next_index(&self) -> u16 {
+        self.last_index.fetch_add(1, Relaxed)
     }
 
     /// How much of its own time `hook` has.
@@ -113,12 +124,12 @@ impl Core {
     ///
     /// # Errors
     /// Where the first of that name came from.
-    pub(crate) fn take_name(&self, name: &str, origin: &str) -> Result<(), String> {
+    pub(crate) fn take_name(&self, name: &str, origin: &Origin) -> Result<(), Origin> {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         match names.get(name) {
             Some(first) => Err(first.clone()),
             None => {
-                names.insert(name.into(), origin.to_owned());
+                names.insert(name.to_owned(), origin.clone());
                 Ok(())
             }
         }

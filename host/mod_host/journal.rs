@@ -96,6 +96,11 @@ impl Journal {
         self.words[at].store(bytes.len() as u64, Relaxed);
     }
 
+    /// The id of mod number `index`.
+    pub(crate) fn name_of(&self, index: u16) -> String {
+        name_of(self.words, index)
+    }
+
     /// Notes that this thread enters a mod, until the guard is dropped.
     pub(crate) fn enter(&self, mod_index: u16, place: u16) -> Entered<'_> {
         let at = 1 + slot() * 2;

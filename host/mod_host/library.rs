@@ -161,6 +161,24 @@ fn open(path: &Path) -> Result<Library, libloading::Error> {
     unsafe { Library::load_with_flags(path, flags) }.map(Into::into)
 }
 
+/// The version of the glibc that runs here; `None` where there is none.
+#[cfg(target_env = "gnu")]
+pub(crate) fn glibc_version() -> Option<(u32, u32)> {
+    unsafe extern "C" {
+        fn gnu_get_libc_version() -> *const std::ffi::c_char;
+    }
+    // SAFETY: glibc gives a static text that ends with a zero.
+    let version = unsafe { std::ffi::CStr::from_ptr(gnu_get_libc_version()) };
+    let mut numbers = version.to_str().ok()?.split('.').map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+/// The version of the glibc that runs here; `None` where there is none.
+#[cfg(not(target_env = "gnu"))]
+pub(crate) fn glibc_version() -> Option<(u32, u32)> {
+    None
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::{fs, io::Write, os::fd::AsRawFd};

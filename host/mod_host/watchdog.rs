@@ -19,13 +19,13 @@ const TICK: Duration = Duration::from_millis(100);
 const BLOCKED: Duration = Duration::from_secs(2);
 
 /// Starts the watchdog's thread; it ends with the harness.
-pub(crate) fn start(core: &Arc<Core>, names: impl Fn(u16) -> Option<Arc<str>> + Send + 'static) {
+pub(crate) fn start(core: &Arc<Core>) {
     let core = Arc::downgrade(core);
     // Without a thread left there is no watchdog; the journal still knows.
-    let _unwatched = thread::Builder::new().name("mod-watchdog".to_owned()).spawn(move || watch(&core, names));
+    let _unwatched = thread::Builder::new().name("mod-watchdog".to_owned()).spawn(move || watch(&core));
 }
 
-fn watch(core: &Weak<Core>, names: impl Fn(u16) -> Option<Arc<str>>) {
+fn watch(core: &Weak<Core>) {
     let start = Instant::now();
     let mut seen = Seen::default();
     loop {
@@ -34,7 +34,7 @@ fn watch(core: &Weak<Core>, names: impl Fn(u16) -> Option<Arc<str>>) {
         let now = start.elapsed();
         core.journal.tick(u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
         for blocked in seen.look(now, &core.journal.occupied()) {
-            let mod_id = names(blocked.mod_index).unwrap_or_else(|| "a mod".into());
+            let mod_id = core.journal.name_of(blocked.mod_index);
             let seconds = BLOCKED.as_secs();
             let text = format!("{mod_id} has been in {} for {seconds} s without awaiting", name(blocked.place));
             core.bus.main().notice(NoticeLevel::Warning, text);
