@@ -79,12 +79,6 @@ fn a_mistake_is_told_with_what_would_be_right() {
 
 #[test]
 fn help_shows_every_argument_and_examples() {
-    assert_eq!(
-        printed("cmd -h"),
-        r#""#
-    );
-    assert_eq!(
-        printed("cmd mods -h"),
-        r#""#
-    );
+    assert_eq!(printed("cmd -h"), r#""#);
+    assert_eq!(printed("cmd mods -h"), r#""#);
 }

@@ -20,18 +20,23 @@ pub(crate) fn root_module(library: &Library, name: &str) -> Result<ModRootRef, L
     let header = header(library, name)?;
     let theirs = interface_of(header);
     if theirs.is_none_or(|theirs| theirs.major != INTERFACE.major || theirs.minor > INTERFACE.minor) {
-        let got = theirs.map_or_else(|| "none".to_owned(), |theirs| format!("{}.{}", theirs.major, theirs.minor));
+        let got =
+            theirs.map_or_else(|| "none".to_owned(), |theirs| format!("{}.{}", theirs.major, theirs.minor));
         return Err(LoadError::Interface { name: name.to_owned(), got, expected: ours() });
     }
     check_layout(header, name)?;
     // SAFETY: the layout of the library's root module was just proven to be one that `ModRootRef`,
     // being the same or newer, can read.
     let root = unsafe { header.unchecked_layout::<ModRootRef>() };
-    root.map_err(|error| LoadError::NoRootModule { name: name.to_owned(), error: first_line(&error.to_string()) })
+    root.map_err(|error| LoadError::NoRootModule {
+        name: name.to_owned(),
+        error: first_line(&error.to_string()),
+    })
 }
 
 fn header(library: &Library, name: &str) -> Result<&'static LibHeader, LoadError> {
-    let missing = |error: String| LoadError::NoRootModule { name: name.to_owned(), error: first_line(&error) };
+    let missing =
+        |error: String| LoadError::NoRootModule { name: name.to_owned(), error: first_line(&error) };
     // SAFETY: a static of that name is the header that abi_stable's macros and ours put there. Its
     // first field says which abi_stable made it, and `upgrade` looks at that before all else. The
     // library is never unloaded, so the header lives for ever.
@@ -50,8 +55,8 @@ fn check_layout(header: &'static LibHeader, name: &str) -> Result<(), LoadError>
 }
 
 fn interface_of(header: &LibHeader) -> Option<InterfaceVersion> {
-    let version = header.version_strings();
-    Some(InterfaceVersion { major: version.major.as_str().parse().ok()?, minor: version.minor.as_str().parse().ok()? })
+    let mut numbers = header.version_strings().version.as_str().split('.').map(str::parse);
+    Some(InterfaceVersion { major: numbers.next()?.ok()?, minor: numbers.next()?.ok()? })
 }
 
 fn ours() -> String {
@@ -65,7 +70,8 @@ fn first_line(text: &str) -> String {
 /// The checker tells a whole tree of types, up to 65 KB: the first difference says enough.
 fn first_difference(report: &str) -> String {
     let mut lines = report.lines().map(str::trim);
-    let about = lines.find_map(|line| line.strip_prefix("Error:")).map(str::trim).unwrap_or("the layouts differ");
+    let about =
+        lines.find_map(|line| line.strip_prefix("Error:")).map(str::trim).unwrap_or("the layouts differ");
     let rest: Vec<_> = lines.filter(|line| !line.is_empty()).take(6).collect();
     let text = format!("{about} {}", rest.join(" "));
     text.chars().take(300).collect()

@@ -75,7 +75,12 @@ pub(crate) struct PendingEntry {
 }
 
 impl PendingEntry {
-    pub(crate) fn new(future: FfiFuture<Completed>, journal: Arc<Journal>, mod_index: u16, place: u16) -> Self {
+    pub(crate) fn new(
+        future: FfiFuture<Completed>,
+        journal: Arc<Journal>,
+        mod_index: u16,
+        place: u16,
+    ) -> Self {
         Self { future: Some(future), journal, mod_index, place }
     }
 
@@ -132,7 +137,12 @@ pub(crate) struct HookAdapter {
 }
 
 impl HookAdapter {
-    pub(crate) fn new(core: Arc<Core>, owner: Arc<ModIdentity>, object: HookObject, fails_closed: bool) -> Self {
+    pub(crate) fn new(
+        core: Arc<Core>,
+        owner: Arc<ModIdentity>,
+        object: HookObject,
+        fails_closed: bool,
+    ) -> Self {
         let hooks = object.hooks();
         Self { core, owner, object, hooks, fails_closed, spare: Mutex::new(None) }
     }

@@ -38,7 +38,10 @@ impl CommandSpec {
             return Err(format!("a command's name is of a-z, 0-9 and -, got: {}", self.name));
         }
         if RESERVED.contains(&self.name.as_str()) {
-            return Err(format!("the host answers to this command itself; choose another name: {}", self.name));
+            return Err(format!(
+                "the host answers to this command itself; choose another name: {}",
+                self.name
+            ));
         }
         Ok(())
     }
@@ -53,7 +56,12 @@ pub struct ModCommand {
 }
 
 impl ModCommand {
-    pub(crate) fn new(core: &Arc<Core>, owner: &Arc<ModIdentity>, spec: CommandSpec, callable: Callable) -> Self {
+    pub(crate) fn new(
+        core: &Arc<Core>,
+        owner: &Arc<ModIdentity>,
+        spec: CommandSpec,
+        callable: Callable,
+    ) -> Self {
         Self { core: Arc::clone(core), owner: Arc::clone(owner), spec, callable }
     }
 
@@ -64,7 +72,8 @@ impl ModCommand {
 
     /// Runs it with what was typed behind its name. A failure is a `mod_error`, and no outcome.
     pub async fn run(&self, args: &str) -> Option<CommandOutcome> {
-        let frame = OwnFrame::new(ModFrame::new(&self.core, &self.owner, Question::Command { args: args.into() }));
+        let frame =
+            OwnFrame::new(ModFrame::new(&self.core, &self.owner, Question::Command { args: args.into() }));
         let answer = enter(&self.core.journal, &self.owner, place::COMMAND, |reply| {
             self.callable.call(frame.frame(), reply)
         });

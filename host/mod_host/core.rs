@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     events::EventBus,
-    hooks::{HookHandler, Handlers},
+    hooks::{Handlers, HookHandler},
     tools::{Tool, ToolSet},
     ui::Ui,
 };

@@ -62,7 +62,9 @@ pub enum LoadError {
         error: String,
     },
     /// The library was built against an interface that this host has not.
-    #[error("built against interface {got}, this cmd has {expected}; build the mod again, or update cmd: {name}")]
+    #[error(
+        "built against interface {got}, this cmd has {expected}; build the mod again, or update cmd: {name}"
+    )]
     Interface {
         /// The mod.
         name: String,
@@ -72,7 +74,9 @@ pub enum LoadError {
         expected: String,
     },
     /// The library says one interface and has another.
-    #[error("does not have the layout of the interface that it names; build it again, unchanged: {error}: {name}")]
+    #[error(
+        "does not have the layout of the interface that it names; build it again, unchanged: {error}: {name}"
+    )]
     Layout {
         /// The mod.
         name: String,

@@ -28,15 +28,9 @@ pub(crate) enum Question {
     /// To observe an event.
     Event(Arc<AgentEvent>),
     /// To run its tool.
-    Tool {
-        name: Arc<str>,
-        input: Arc<str>,
-        ctx: ToolContext,
-    },
+    Tool { name: Arc<str>, input: Arc<str>, ctx: ToolContext },
     /// To run its command.
-    Command {
-        args: Arc<str>,
-    },
+    Command { args: Arc<str> },
 }
 
 /// The host's side of a frame.
@@ -214,7 +208,9 @@ impl FrameHost for ModFrame {
         match field {
             NumberField::TurnNumber => self.hook().map_or(0, |input| input.turn_number.into()),
             NumberField::MessageCount => self.messages().len() as u64,
-            NumberField::IsError => matches!(self.subject(), Some(Subject::ToolResult { is_error: true, .. })).into(),
+            NumberField::IsError => {
+                matches!(self.subject(), Some(Subject::ToolResult { is_error: true, .. })).into()
+            }
             NumberField::HadToolCalls => {
                 matches!(self.subject(), Some(Subject::TurnEnd { had_tool_calls: true, .. })).into()
             }

@@ -12,7 +12,7 @@
 
 use std::{
     fs::File,
-    io::{self, Read, Write},
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -85,7 +85,8 @@ impl Place {
         let name = path.file_name().unwrap_or_default();
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         // Kernels before 6.3 do not know the flag; later ones may insist on it.
-        let memory = memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create(name, flags))?;
+        let memory =
+            memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create(name, flags))?;
         let mut memory = File::from(memory);
         io::copy(&mut source, &mut memory)?;
         fcntl_add_seals(&memory, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
@@ -114,6 +115,8 @@ struct Place {
 #[cfg(not(target_os = "linux"))]
 impl Place {
     fn fill(mut source: impl Read, path: &Path) -> io::Result<(Self, Vec<u8>)> {
+        use std::io::Write;
+
         let dir = tempfile::Builder::new().prefix("cmd-mod-").tempdir()?.keep();
         let copy = dir.join(path.file_name().unwrap_or_default());
         let mut bytes = Vec::new();
@@ -196,7 +199,13 @@ mod tests {
         assert_eq!(sealed.sha256, "a7937b64b8caa58f03721bb6bacf5c78cb235febe0e70b1b84cd99541461a08e");
 
         let reopened = format!("/proc/self/fd/{}", sealed.place.0.as_raw_fd());
-        assert!(fs::OpenOptions::new().write(true).open(reopened).and_then(|mut file| file.write_all(b"x")).is_err());
+        assert!(
+            fs::OpenOptions::new()
+                .write(true)
+                .open(reopened)
+                .and_then(|mut file| file.write_all(b"x"))
+                .is_err()
+        );
         assert!(sealed.place.0.set_len(0).is_err());
     }
 

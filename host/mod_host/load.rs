@@ -69,7 +69,9 @@ pub(crate) async fn load(
                 return Ok(None);
             }
             let checked = check(&path, expected.as_ref())?;
-            let Some(identity) = identify(core, &checked.name, index, &origin, disabled)? else { return Ok(None) };
+            let Some(identity) = identify(core, &checked.name, index, &origin, disabled)? else {
+                return Ok(None);
+            };
             let (version, sha256) = (checked.version.clone(), checked.sealed.sha256.clone());
             run(core, &identity, move |core, identity, in_factory| {
                 let root = root_module(core, identity, checked)?;
@@ -120,7 +122,12 @@ fn check(path: &std::path::Path, expected: Option<&Expected>) -> Result<Checked,
     Ok(Checked { sealed, name, version })
 }
 
-fn same_identity(name: &str, version: &str, expected_name: &str, expected_version: &str) -> Result<(), LoadError> {
+fn same_identity(
+    name: &str,
+    version: &str,
+    expected_name: &str,
+    expected_version: &str,
+) -> Result<(), LoadError> {
     if (name, version) == (expected_name, expected_version) {
         return Ok(());
     }
@@ -171,7 +178,8 @@ where
 {
     let (send, receive) = tokio::sync::oneshot::channel();
     let in_factory = Arc::new(AtomicBool::new(false));
-    let (their_core, their_identity, entered) = (Arc::clone(core), Arc::clone(identity), Arc::clone(&in_factory));
+    let (their_core, their_identity, entered) =
+        (Arc::clone(core), Arc::clone(identity), Arc::clone(&in_factory));
     let spawned = thread::Builder::new().name(format!("load {}", identity.name)).spawn(move || {
         let result = load(&their_core, &their_identity, &entered);
         // Nobody waits any more: the start gave this mod up.

@@ -37,7 +37,6 @@ use std::{
 use mod_interface::types::NoticeLevel;
 use serde::Serialize;
 
-use self::{core::Core, identity::ModIdentity, observers::ObserverSink, registrations::What};
 pub use self::{
     commands::{CommandSpec, ModCommand},
     core::{LogSink, ModHostConfig},
@@ -46,6 +45,7 @@ pub use self::{
     plan::{Code, Expected, Lookup, Origin, Plan, Planned},
     trial::{Trial, trial},
 };
+use self::{core::Core, identity::ModIdentity, observers::ObserverSink, registrations::What};
 use crate::hooks::{Handlers, Mods};
 
 /// The mods of a harness. Dropping it undoes every registration.
@@ -122,7 +122,10 @@ impl ModHost {
         let Some(dir) = &self.journal_dir else { return };
         for last in journal::sweep(dir) {
             let place = watchdog::name(last.place);
-            let text = format!("an earlier run ended inside {}, in {place}; `--no-mods` starts without mods", last.mod_id);
+            let text = format!(
+                "an earlier run ended inside {}, in {place}; `--no-mods` starts without mods",
+                last.mod_id
+            );
             self.core.bus.main().notice(NoticeLevel::Warning, text);
         }
     }

@@ -41,7 +41,12 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    pub(crate) fn new(core: &Arc<Core>, owner: &Arc<ModIdentity>, kind: EventKind, callable: Callable) -> Self {
+    pub(crate) fn new(
+        core: &Arc<Core>,
+        owner: &Arc<ModIdentity>,
+        kind: EventKind,
+        callable: Callable,
+    ) -> Self {
         Self {
             bus: core.bus.clone(),
             journal: Arc::clone(&core.journal),
@@ -60,14 +65,16 @@ impl Observer {
     fn tell(&self, core: &Arc<Core>, event: &Arc<AgentEvent>) {
         let frame = OwnFrame::new(ModFrame::new(core, &self.owner, Question::Event(Arc::clone(event))));
         let start = Instant::now();
-        let entry = enter(&self.journal, &self.owner, place::EVENT, |reply| self.callable.call(frame.frame(), reply));
+        let entry =
+            enter(&self.journal, &self.owner, place::EVENT, |reply| self.callable.call(frame.frame(), reply));
         let took = start.elapsed();
         let fault = match entry {
             Entry::Ready(answer) => answer.err(),
             Entry::Pending(_) => Some(HookFault::Invalid("an observer cannot wait".to_owned())),
         };
         if took > SLOW && !self.named_slow.swap(true, Relaxed) {
-            let notice = format!("{} held the run up for {} ms on {}", self.owner.id, took.as_millis(), self.place());
+            let notice =
+                format!("{} held the run up for {} ms on {}", self.owner.id, took.as_millis(), self.place());
             self.bus.emitter(Arc::clone(&event.agent_id)).notice(NoticeLevel::Warning, notice);
         }
         if let Some(fault) = fault {

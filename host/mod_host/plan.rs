@@ -159,11 +159,16 @@ impl Lookup<'_> {
                 return plan.problems.push((origin, LoadError::Unreadable { path, error }));
             }
         };
-        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(|path| is_scanned(path)).collect();
+        let mut paths: Vec<_> =
+            entries.flatten().map(|entry| entry.path()).filter(|path| is_scanned(path)).collect();
         paths.sort();
-        let foreign = paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "ts")).count();
+        let foreign =
+            paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "ts")).count();
         if foreign > 0 {
-            let text = format!("{foreign} TypeScript mods in {} are not native and were left alone", folder.display());
+            let text = format!(
+                "{foreign} TypeScript mods in {} are not native and were left alone",
+                folder.display()
+            );
             plan.notices.push(text);
         }
         for path in paths.iter().filter(|path| path.is_dir() || is_library(path)) {
@@ -224,12 +229,11 @@ impl Plan {
     #[must_use]
     pub fn with_built_ins(mut self, built_ins: impl IntoIterator<Item = (&'static str, ModRootRef)>) -> Self {
         let built_ins = built_ins.into_iter();
-        let planned =
-            built_ins.map(|(name, root)| Planned { origin: Origin::BuiltIn, code: Code::BuiltIn { name, root } });
+        let planned = built_ins
+            .map(|(name, root)| Planned { origin: Origin::BuiltIn, code: Code::BuiltIn { name, root } });
         self.mods.splice(0..0, planned);
         self
     }
-
 }
 
 fn origin(scope: Scope, source: String) -> Origin {

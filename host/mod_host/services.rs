@@ -13,13 +13,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Core,
-    adapter::HookAdapter,
-    commands::ModCommand,
-    frame::Question,
-    identity::ModIdentity,
-    observers::Observer,
-    tool::ModTool,
+    Core, adapter::HookAdapter, commands::ModCommand, frame::Question, identity::ModIdentity,
+    observers::Observer, tool::ModTool,
 };
 use crate::{
     events::Emitter,
@@ -156,12 +151,11 @@ pub(crate) fn add(asker: &Asker, kind: &str, spec: &str, callable: Callable) -> 
             let spec: ToolSpec = parse(kind, spec)?;
             Ok(core.add_tool(owner, ModTool::new(core, owner, spec, callable)))
         }
-        "command" => {
-            Ok(core.add_command(owner, ModCommand::new(core, owner, parse(kind, spec)?, callable)))
-        }
+        "command" => Ok(core.add_command(owner, ModCommand::new(core, owner, parse(kind, spec)?, callable))),
         "event" => {
             let spec: EventSpec = parse(kind, spec)?;
-            let event = EventKind::from_wire(&spec.kind).ok_or_else(|| format!("no such event: {}", spec.kind))?;
+            let event =
+                EventKind::from_wire(&spec.kind).ok_or_else(|| format!("no such event: {}", spec.kind))?;
             Ok(core.add_observer(owner, Observer::new(core, owner, event, callable)))
         }
         _ => Err(format!("this host (interface {}) has nothing to register of kind: {kind}", interface())),
@@ -229,7 +223,7 @@ async fn exec(root: PathBuf, cancel: CancellationToken, exec: Exec) -> Result<Va
         End::Signalled(_) | End::TimedOut => None,
         End::Cancelled => return Err("the run was interrupted".to_owned()),
     };
-    Ok(json!({ "stdout": finished.stdout.to_string(), "stderr": finished.stderr.to_string(), "code": code }))
+    Ok(json!({ "stdout": finished.stdout.text(), "stderr": finished.stderr.text(), "code": code }))
 }
 
 /// A task that ends when nobody waits for it any more.

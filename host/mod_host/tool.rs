@@ -28,7 +28,12 @@ pub(crate) struct ModTool {
 }
 
 impl ModTool {
-    pub(crate) fn new(core: &Arc<Core>, owner: &Arc<ModIdentity>, spec: ToolSpec, callable: Callable) -> Self {
+    pub(crate) fn new(
+        core: &Arc<Core>,
+        owner: &Arc<ModIdentity>,
+        spec: ToolSpec,
+        callable: Callable,
+    ) -> Self {
         Self { core: Arc::clone(core), owner: Arc::clone(owner), spec, callable }
     }
 
@@ -37,7 +42,9 @@ impl ModTool {
         let (name, input) = (self.spec.name.as_str().into(), input.to_string().into());
         let question = Question::Tool { name, input, ctx };
         let frame = OwnFrame::new(ModFrame::new(&self.core, &self.owner, question));
-        let entry = enter(&self.core.journal, &self.owner, place::TOOL, |reply| self.callable.call(frame.frame(), reply));
+        let entry = enter(&self.core.journal, &self.owner, place::TOOL, |reply| {
+            self.callable.call(frame.frame(), reply)
+        });
         match entry {
             Entry::Ready(answer) => answer,
             // A tool has all the time that it takes; an interruption ends it.
@@ -75,9 +82,12 @@ impl Tool for ModTool {
 
 /// A result may hold what a model may be sent as one: text and pictures.
 fn check(output: ToolOutput) -> Result<ToolOutput, HookFault> {
-    let known = |block: &ContentBlock| matches!(block, ContentBlock::Text { .. } | ContentBlock::Image { .. });
+    let known =
+        |block: &ContentBlock| matches!(block, ContentBlock::Text { .. } | ContentBlock::Image { .. });
     match output.content.iter().find(|block| !known(block)) {
         None => Ok(output),
-        Some(block) => Err(HookFault::Invalid(format!("a tool's result is text and images, got: {}", block.kind()))),
+        Some(block) => {
+            Err(HookFault::Invalid(format!("a tool's result is text and images, got: {}", block.kind())))
+        }
     }
 }

@@ -36,7 +36,8 @@ fn watch(core: &Weak<Core>) {
         for blocked in seen.look(now, &core.journal.occupied()) {
             let mod_id = core.journal.name_of(blocked.mod_index);
             let seconds = BLOCKED.as_secs();
-            let text = format!("{mod_id} has been in {} for {seconds} s without awaiting", name(blocked.place));
+            let text =
+                format!("{mod_id} has been in {} for {seconds} s without awaiting", name(blocked.place));
             core.bus.main().notice(NoticeLevel::Warning, text);
         }
     }

@@ -2,11 +2,7 @@ use std::{path::Path, sync::Arc};
 
 use futures::future::BoxFuture;
 use mod_interface::types::{ToolOutput, ToolSpec};
-use schemars::{
-    JsonSchema, Schema,
-    generate::SchemaSettings,
-    transform::RecursiveTransform,
-};
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
