@@ -14,7 +14,8 @@ mod family;
 #[path = "family_windows.rs"]
 mod family;
 mod running;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;
 
 use std::{ffi::OsString, io, path::PathBuf, time::Duration};

@@ -18,7 +18,7 @@ pub(super) struct EditFile {
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub(super) struct Input {
     /// The file, absolute or relative to the workspace.
     file_path: String,

@@ -23,13 +23,11 @@ pub enum Error {
         reason: String,
     },
     /// An input is not what the tool takes.
-    #[error("bad input for {tool}{}: {problem}", at(.field))]
+    #[error("bad input for {tool}: {problem}")]
     Input {
         /// The tool.
         tool: String,
-        /// Where in the input; empty for the whole of it.
-        field: String,
-        /// What was got and what was expected.
+        /// Where, what was got and what was expected.
         problem: String,
     },
     /// There is nothing at a path.
@@ -66,11 +64,27 @@ pub enum Error {
     Process(#[from] crate::process::Error),
 }
 
-fn at(field: &str) -> String {
-    if field.is_empty() { String::new() } else { format!(", at {field}") }
+/// How long a text may be that repeats what a model or a mod sent.
+const LONGEST: usize = 300;
+
+/// Tells what is wrong at a place in a JSON value; no place is the whole of it.
+pub(super) fn fault(place: &str, problem: &str) -> String {
+    let (problem, rest) = match problem.char_indices().nth(LONGEST) {
+        Some((end, _)) => (&problem[..end], "…"),
+        None => (problem, ""),
+    };
+    match place.trim_start_matches('/') {
+        "" => format!("{problem}{rest}"),
+        place => format!("at {place}: {problem}{rest}"),
+    }
 }
 
 impl Error {
+    /// Tells what is wrong with a field of an input.
+    pub(super) fn input(tool: &str, field: &str, problem: &str) -> Self {
+        Self::Input { tool: tool.to_owned(), problem: fault(field, problem) }
+    }
+
     /// Tells an error of the operating system about the file that the model knows as `path`.
     pub(super) fn io(action: &'static str, path: &str, source: io::Error) -> Self {
         match source.kind() {

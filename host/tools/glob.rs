@@ -13,7 +13,7 @@ const MAX_FILES: usize = 100_000;
 pub(super) struct Glob;
 
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub(super) struct Input {
     /// The pattern for the path below the folder: * within a name, ** across folders, {a,b} for either.
     pattern: String,
@@ -85,5 +85,6 @@ fn find(cwd: &Path, input: &Input, stop: &CancellationToken) -> Result<String, E
     Ok(text + &walk::unread(unread))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

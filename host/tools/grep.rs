@@ -21,7 +21,7 @@ const MAX_MEMORY: usize = 64 * 1024 * 1024;
 pub(super) struct Grep;
 
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub(super) struct Input {
     /// The regular expression, in the syntax of ripgrep. It matches within a line.
     pattern: String,
@@ -32,7 +32,7 @@ pub(super) struct Input {
     /// Whether upper and lower case are the same.
     #[serde(default)]
     case_insensitive: bool,
-    /// What to show: the lines that match, the files that have one, or how many each has.
+    /// What to show: the lines that match (when not given), the files that have one, or how many each has.
     #[serde(default)]
     output_mode: Mode,
     /// How many lines to show before and after each one that matches.
@@ -96,11 +96,7 @@ impl<'a> Search<'a> {
     fn new(cwd: &'a Path, input: &Input, stop: &'a CancellationToken) -> Result<Self, Error> {
         let mut matcher = RegexMatcherBuilder::new();
         let matcher = matcher.case_insensitive(input.case_insensitive).crlf(true).build(&input.pattern);
-        let matcher = matcher.map_err(|error| Error::Input {
-            tool: Grep::NAME.to_owned(),
-            field: "pattern".to_owned(),
-            problem: error.to_string(),
-        })?;
+        let matcher = matcher.map_err(|error| Error::input(Grep::NAME, "pattern", &error.to_string()))?;
         let glob = input.glob.as_deref().map(|glob| {
             let everywhere = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
             walk::pattern(Grep::NAME, "glob", &everywhere)
@@ -166,5 +162,6 @@ impl<'a> Search<'a> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

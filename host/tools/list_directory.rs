@@ -17,7 +17,7 @@ const MAX_ENTRIES: usize = 100_000;
 pub(super) struct ListDirectory;
 
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub(super) struct Input {
     /// The folder, absolute or relative to the workspace; the workspace when not given.
     path: Option<String>,
@@ -91,5 +91,6 @@ fn marked(entry: &DirEntry) -> String {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

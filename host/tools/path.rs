@@ -71,7 +71,8 @@ fn follow(path: &Path, links_left: usize) -> PathBuf {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::{fs, os::unix::fs::symlink};
 

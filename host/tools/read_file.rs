@@ -18,7 +18,7 @@ const MAX_TEXT: usize = 100_000;
 pub(super) struct ReadFile;
 
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub(super) struct Input {
     /// The file, absolute or relative to the workspace.
     file_path: String,

@@ -1,11 +1,12 @@
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use mod_interface::types::ToolSpec;
 use serde_json::Value;
 
-use super::{Error, Tool, typed::shortened};
+use super::{Error, Tool, error::fault};
 
+const MAX_BACKTRACKS: usize = 100_000;
 /// How many faults of an input are told at once.
 const MAX_FAULTS: usize = 5;
 
@@ -77,11 +78,13 @@ impl Registered {
     /// # Errors
     /// Says which fields are wrong, what they are and what they should be.
     pub fn check_input(&self, input: &Value) -> Result<(), Error> {
-        let mut faults = self.validator.iter_errors(input).peekable();
-        let Some(first) = faults.peek() else { return Ok(()) };
-        let field = first.instance_path().to_string().trim_start_matches('/').to_owned();
-        let told: Vec<String> = faults.take(MAX_FAULTS).map(|fault| shortened(&fault.to_string())).collect();
-        Err(Error::Input { tool: self.tool.spec().name.clone(), field, problem: told.join("; ") })
+        let faults = self.validator.iter_errors(input).take(MAX_FAULTS);
+        let told: Vec<String> =
+            faults.map(|error| fault(&error.instance_path().to_string(), &error.to_string())).collect();
+        if told.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Input { tool: self.tool.spec().name.clone(), problem: told.join("; ") })
     }
 }
 
@@ -98,11 +101,13 @@ fn compile(spec: &ToolSpec) -> Result<Validator, Error> {
     let schema = &spec.input_schema;
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         let got = schema.get("type").map_or_else(|| "none".to_owned(), ToString::to_string);
-        return Err(refused(format!("its type must be \"object\", got: {}", shortened(&got))));
+        return Err(refused(fault("", &format!("its type must be \"object\", got: {got}"))));
     }
-    // Patterns that take exponential time are refused.
-    let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
-    options.build(schema).map_err(|error| refused(shortened(&error.to_string())))
+    // A schema can neither fetch anything nor take long: a pattern that tries too much fails.
+    let patterns = PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
+    let options = jsonschema::options().offline().with_pattern_options(patterns);
+    let place = |error: &ValidationError<'_>| error.instance_path().to_string();
+    options.build(schema).map_err(|error| refused(fault(&place(&error), &error.to_string())))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ const PROGRESS_BYTES: usize = 4_000;
 pub(super) struct ShellCommand;
 
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub(super) struct Input {
     /// The command.
     command: String,
@@ -47,7 +47,7 @@ impl typed::Typed for ShellCommand {
         let timeout_ms = input.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
         if !(1..=MAX_TIMEOUT_MS).contains(&timeout_ms) {
             let problem = format!("got {timeout_ms}, expected 1 to {MAX_TIMEOUT_MS} milliseconds");
-            return Err(Error::Input { tool: Self::NAME.into(), field: "timeout_ms".into(), problem });
+            return Err(Error::input(Self::NAME, "timeout_ms", &problem));
         }
         let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
         let run = Run {
@@ -116,5 +116,6 @@ fn told(finished: &Finished, timeout_ms: u64) -> Result<String, Error> {
     if failed { Err(Error::Failed(text)) } else { Ok(text) }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

@@ -76,18 +76,9 @@ impl<T: Typed> Tool for Builtin<T> {
 fn parse<T: Typed>(input: &Value) -> Result<T::Input, Error> {
     serde_path_to_error::deserialize(input).map_err(|error| {
         let path = error.path().to_string();
-        let field = if path == "." { String::new() } else { path };
-        Error::Input { tool: T::NAME.to_owned(), field, problem: shortened(&error.inner().to_string()) }
+        let field = if path == "." { "" } else { &path };
+        Error::input(T::NAME, field, &error.inner().to_string())
     })
-}
-
-/// A text that repeats what the model sent may be as long as that.
-pub(super) fn shortened(problem: &str) -> String {
-    const LONGEST: usize = 300;
-    match problem.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &problem[..end]),
-        None => problem.to_owned(),
-    }
 }
 
 fn schema<I: JsonSchema>() -> Value {
@@ -99,10 +90,17 @@ fn schema<I: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<I>().into()
 }
 
-/// Takes out what is of Rust and tells a model nothing.
+/// Takes out what is of Rust and tells a model nothing, and the `null` of optional fields: not every
+/// provider takes a list of types.
 fn plain(schema: &mut Schema) {
     schema.remove("title");
     schema.remove("format");
+    if let Some([kind, Value::String(null)]) = schema.get("type").and_then(Value::as_array).map(Vec::as_slice)
+        && null == "null"
+    {
+        let kind = kind.clone();
+        schema.insert("type".to_owned(), kind);
+    }
 }
 
 /// Does work that reads files, away from the async threads. It is abandoned when the run is
@@ -129,3 +127,6 @@ pub(super) async fn writing<R: Send + 'static>(
     let done = tokio::task::spawn_blocking(move || work(&stop)).await;
     done.unwrap_or_else(|lost| Err(Error::Failed(format!("the tool broke down: {lost}"))))
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,7 @@ pub(super) fn below(root: &Path) -> impl Iterator<Item = Result<DirEntry, ignore
 
 /// Reads a pattern for paths below a folder: `*` stays within a name, `**` crosses folders.
 pub(super) fn pattern(tool: &str, field: &str, pattern: &str) -> Result<GlobMatcher, Error> {
-    let bad = |problem: String| Error::Input { tool: tool.to_owned(), field: field.to_owned(), problem };
+    let bad = |problem: String| Error::input(tool, field, &problem);
     if Path::new(pattern).is_absolute() || pattern.split('/').any(|part| part == "..") {
         return Err(bad(format!(
             "a pattern is for what is below path, set path to the folder, got: {pattern}"

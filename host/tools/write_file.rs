@@ -10,7 +10,7 @@ pub(super) struct WriteFile {
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub(super) struct Input {
     /// The file, absolute or relative to the workspace.
     file_path: String,
@@ -50,3 +50,7 @@ impl typed::Typed for WriteFile {
         .await
     }
 }
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests;
