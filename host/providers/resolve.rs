@@ -98,3 +98,90 @@ fn did_you_mean(id: &str, model: &str) -> String {
 fn closest<'p>(providers: &'p [Arc<dyn Provider>], id: &str) -> Option<&'p str> {
     super::closest(id, providers.iter().map(|provider| provider.id()))
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::{StreamExt, stream};
+
+    use super::*;
+    use crate::providers::{ModelRequest, ModelStream};
+
+    struct Fake(&'static str);
+
+    impl Provider for Fake {
+        fn id(&self) -> &str {
+            self.0
+        }
+
+        fn prepare(&self, model: &str) -> Result<(), ProviderError> {
+            if model == "keyless" { Err(ProviderError::fatal("no key")) } else { Ok(()) }
+        }
+
+        fn stream(&self, _request: ModelRequest) -> ModelStream {
+            stream::empty().boxed()
+        }
+    }
+
+    fn providers() -> Providers {
+        let providers = Providers::new();
+        providers.add(Arc::new(Fake("openai"))).unwrap();
+        providers.add(Arc::new(Fake("scripted"))).unwrap();
+        providers
+    }
+
+    fn refusal(name: &str) -> String {
+        providers().resolve(name).map(|_| ()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_name_is_split_at_its_first_slash() {
+        let resolved = |name| {
+            let (provider, model) = providers().resolve(name).unwrap();
+            (provider.id().to_owned(), model)
+        };
+        assert_eq!(resolved("openai/gpt-x"), ("openai".to_owned(), "gpt-x"));
+        assert_eq!(resolved("scripted//a/b.json"), ("scripted".to_owned(), "/a/b.json"));
+    }
+
+    #[test]
+    fn a_name_without_a_provider_says_how_models_are_named() {
+        let form = "a model is named provider/model, with one of the providers openai, scripted";
+        let hints = [
+            ("gpt-x", ""),
+            ("", ""),
+            ("/gpt-x", ""),
+            ("openai", " (did you mean openai/<model>?)"),
+            ("opneai/", " (did you mean openai/<model>?)"),
+            ("scripted: a.json", " (did you mean scripted/a.json?)"),
+        ];
+        for (name, hint) in hints {
+            assert_eq!(refusal(name), format!("{form}{hint}, got: {name}"));
+        }
+    }
+
+    #[test]
+    fn an_unknown_provider_says_which_there_are() {
+        let known = "there is no such model provider, only openai, scripted";
+        assert_eq!(refusal("acme/gpt-x"), format!("{known}, got: acme/gpt-x"));
+        assert_eq!(refusal("opnai/gpt-x"), format!("{known} (did you mean openai/gpt-x?), got: opnai/gpt-x"));
+    }
+
+    #[test]
+    fn a_provider_that_cannot_call_the_model_says_why() {
+        assert_eq!(refusal("openai/keyless"), "no key");
+    }
+
+    #[test]
+    fn providers_are_added_at_any_time_but_never_replaced() {
+        let providers = providers();
+        let clone = providers.clone();
+        providers.add(Arc::new(Fake("acme"))).unwrap();
+        assert!(clone.resolve("acme/gpt-x").is_ok());
+        let refused = providers.add(Arc::new(Fake("openai")));
+        assert_eq!(refused, Err(ProvidersError::Taken("openai".to_owned())));
+        assert_eq!(
+            ProvidersError::Taken("openai".to_owned()).to_string(),
+            "there is a model provider of this id already, choose another: openai"
+        );
+    }
+}

@@ -51,6 +51,7 @@ mod scenario;
 
 use std::{
     collections::HashMap,
+    num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -145,9 +146,12 @@ fn pieces(turn: &Turn, number: usize) -> Vec<Result<ModelEvent, ProviderError>> 
 }
 
 /// Splits `text` into `count` pieces of about one length, or fewer where it is shorter.
-fn split(text: &str, count: usize) -> impl Iterator<Item = String> {
+fn split(text: &str, count: NonZeroUsize) -> impl Iterator<Item = String> {
     let chars: Vec<char> = text.chars().collect();
-    let size = chars.len().div_ceil(count).max(1);
+    let size = chars.len().div_ceil(count.get()).max(1);
     let pieces: Vec<String> = chars.chunks(size).map(|piece| piece.iter().collect()).collect();
     pieces.into_iter()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,11 @@
-use std::path::{Path, PathBuf};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use mod_interface::types::Usage;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::expect::Expect;
@@ -36,8 +40,8 @@ pub(super) struct Turn {
     pub(super) text: String,
     #[serde(default)]
     pub(super) tool_calls: Vec<Call>,
-    #[serde(default = "one", deserialize_with = "at_least_one")]
-    pub(super) chunks: usize,
+    #[serde(default = "one")]
+    pub(super) chunks: NonZeroUsize,
     #[serde(default)]
     pub(super) usage: ScriptedUsage,
     #[serde(default)]
@@ -182,23 +186,15 @@ impl From<&ScriptedError> for ProviderError {
         let message = error.message.clone();
         match error.kind {
             ErrorKind::Fatal => Self::Fatal(message),
-            ErrorKind::Retryable => Self::Retryable {
-                message,
-                retry_after: error.retry_after_ms.map(std::time::Duration::from_millis),
-            },
+            ErrorKind::Retryable => {
+                Self::Retryable { message, retry_after: error.retry_after_ms.map(Duration::from_millis) }
+            }
         }
     }
 }
 
-fn one() -> usize {
-    1
-}
-
-fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    match usize::deserialize(deserializer)? {
-        0 => Err(serde::de::Error::custom("chunks must be at least 1, got: 0")),
-        chunks => Ok(chunks),
-    }
+fn one() -> NonZeroUsize {
+    NonZeroUsize::MIN
 }
 
 /// The parser's own words without the place, and what a misspelt word may have meant.
@@ -206,7 +202,7 @@ fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::
 /// The parser tells the known words in its text alone: "unknown field `a`, expected one of `b`, `c`".
 fn explain(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let text = text.split(" at line ").next().unwrap_or(&text);
+    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _place)| what);
     let mut words = text.split('`').skip(1).step_by(2);
     let meant = match words.next() {
         Some(word) if text.starts_with("unknown ") => closest(word, words),
