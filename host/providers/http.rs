@@ -3,7 +3,7 @@
 //! What a call does not need is not paid for: the roots of trust are read for https alone, which is
 //! what takes most of the time and memory of a start.
 
-use std::{error::Error, net::IpAddr, sync::Arc, time::Duration};
+use std::{error::Error, io, iter, net::IpAddr, sync::Arc, time::Duration};
 
 use reqwest::{Client, Url, redirect};
 use rustls::{ClientConfig, RootCertStore};
@@ -48,16 +48,20 @@ fn is_loopback(url: &Url) -> bool {
 
 /// An error with its causes and without its address, which may hold a secret.
 pub(super) fn chain(error: &reqwest::Error) -> String {
-    let mut text = String::new();
-    let mut cause: Option<&dyn Error> = error.source();
-    while let Some(error) = cause {
-        if !text.is_empty() {
-            text.push_str(": ");
-        }
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    if text.is_empty() { "the request failed".to_owned() } else { text }
+    let texts: Vec<_> = causes(error).map(ToString::to_string).collect();
+    if texts.is_empty() { "the request failed".to_owned() } else { texts.join(": ") }
+}
+
+/// Whether the server's certificate is not to be trusted: that does not pass with time.
+pub(super) fn is_untrusted(error: &reqwest::Error) -> bool {
+    causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|cause| {
+        let inner = cause.get_ref().and_then(|inner| inner.downcast_ref());
+        matches!(inner, Some(rustls::Error::InvalidCertificate(_)))
+    })
+}
+
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    iter::successors(error.source(), |cause| (*cause).source())
 }
 
 #[cfg(test)]

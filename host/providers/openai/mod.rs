@@ -124,7 +124,12 @@ impl Endpoint {
 
     fn cut(&self, error: &reqwest::Error) -> ProviderError {
         let origin = self.url.origin().ascii_serialization();
-        ProviderError::retryable(format!("cannot talk to {origin}: {}", http::chain(error)))
+        let message = format!("cannot talk to {origin}: {}", http::chain(error));
+        if http::is_untrusted(error) {
+            ProviderError::Fatal(message)
+        } else {
+            ProviderError::retryable(message)
+        }
     }
 }
 
@@ -186,3 +191,6 @@ fn events(response: Response, endpoint: Arc<Endpoint>) -> ModelStream {
     })
     .boxed()
 }
+
+#[cfg(test)]
+mod tests;

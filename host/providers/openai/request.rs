@@ -218,3 +218,147 @@ fn tool_call(block: &ContentBlock) -> Option<WireCall<'_>> {
     };
     Some(WireCall { id, r#type: "function", function: CallFunction { name, arguments } })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mod_interface::types::MessageSource;
+
+    use super::*;
+
+    fn wire(request: &ModelRequest) -> Value {
+        serde_json::to_value(body(request)).unwrap()
+    }
+
+    fn call(id: &str, input: Value) -> ContentBlock {
+        ContentBlock::ToolUse { id: id.to_owned(), name: "read".to_owned(), input }
+    }
+
+    fn result(id: &str, content: Vec<ContentBlock>, is_error: bool) -> ContentBlock {
+        ContentBlock::ToolResult { tool_use_id: id.to_owned(), content, is_error }
+    }
+
+    fn image() -> ContentBlock {
+        ContentBlock::Image {
+            source: ImageSource { media_type: "image/png".to_owned(), data: "QUJD".to_owned() },
+        }
+    }
+
+    fn user(content: Vec<ContentBlock>) -> Message {
+        Message { role: Role::User, content, source: MessageSource::User }
+    }
+
+    fn request(messages: Vec<Message>) -> ModelRequest {
+        ModelRequest {
+            model: "gpt-x".into(),
+            system: "Be brief.".into(),
+            messages: messages.into_iter().map(Arc::new).collect(),
+            tools: Arc::default(),
+            effort: None,
+        }
+    }
+
+    /// The messages behind the system prompt.
+    fn messages(messages: Vec<Message>) -> Vec<Value> {
+        let Value::Array(wire) = wire(&request(messages))["messages"].take() else { panic!("no messages") };
+        wire.into_iter().skip(1).collect()
+    }
+
+    #[test]
+    fn a_request_asks_for_a_stream_with_its_usage() {
+        let tool = ToolSpec {
+            name: "read".to_owned(),
+            description: "Reads.".to_owned(),
+            input_schema: json!({"type": "object", "properties": {}}),
+            read_only: true,
+        };
+        let mut request = request(vec![Message::user("hi")]);
+        let bare = json!({
+            "model": "gpt-x",
+            "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}],
+            "stream": true,
+            "stream_options": {"include_usage": true},
+        });
+        assert_eq!(wire(&request), bare);
+
+        request.tools = [tool].into();
+        request.effort = Some(Effort::Max);
+        let mut full = bare;
+        full["reasoning_effort"] = json!("high");
+        full["tools"] = json!([{"type": "function", "function": {
+            "name": "read", "description": "Reads.", "parameters": {"type": "object", "properties": {}},
+        }}]);
+        assert_eq!(wire(&request), full);
+
+        request.system = "".into();
+        assert_eq!(wire(&request)["messages"], json!([{"role": "user", "content": "hi"}]));
+    }
+
+    #[test]
+    fn every_effort_has_its_word() {
+        let efforts = [Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::Max];
+        assert_eq!(efforts.map(effort_name), ["minimal", "low", "medium", "high", "high"]);
+    }
+
+    #[test]
+    fn an_answer_goes_back_without_its_reasoning() {
+        let thinking = || ContentBlock::Thinking { thinking: "hm".to_owned(), signature: None };
+        let answers = [
+            vec![thinking(), ContentBlock::text("a"), call("1", json!({"p": 1})), ContentBlock::text("b")],
+            vec![call("2", json!({}))],
+            vec![thinking()],
+        ];
+        let called = |id: &str, arguments: &str| json!([{"id": id, "type": "function", "function": {"name": "read", "arguments": arguments}}]);
+        assert_eq!(
+            messages(answers.map(Message::assistant).into()),
+            [
+                json!({"role": "assistant", "content": "ab", "tool_calls": called("1", r#"{"p":1}"#)}),
+                json!({"role": "assistant", "content": null, "tool_calls": called("2", "{}")}),
+                json!({"role": "assistant", "content": ""}),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_input_that_is_no_object_goes_back_inside_of_one() {
+        let wire = messages(vec![Message::assistant(vec![call("1", json!("{\"p\":"))])]);
+        let function = &wire[0]["tool_calls"][0]["function"];
+        assert_eq!(function["arguments"], json!(r#"{"input":"{\"p\":"}"#));
+    }
+
+    #[test]
+    fn tool_results_come_before_what_else_the_user_says() {
+        let content = vec![
+            ContentBlock::text("and now?"),
+            result("1", vec![ContentBlock::text("a"), ContentBlock::text("b")], false),
+            ContentBlock::text("well?"),
+            result("2", vec![ContentBlock::text("no such file")], true),
+        ];
+        assert_eq!(
+            messages(vec![user(content)]),
+            [
+                json!({"role": "tool", "tool_call_id": "1", "content": "a\nb"}),
+                json!({"role": "tool", "tool_call_id": "2", "content": "Error: no such file"}),
+                json!({"role": "user", "content": "and now?\n\nwell?"}),
+            ]
+        );
+    }
+
+    #[test]
+    fn pictures_are_parts_of_a_user_message_even_those_of_a_tool() {
+        let picture = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}});
+        let shown = user(vec![ContentBlock::text("look"), image()]);
+        let drawn = user(vec![result("1", vec![ContentBlock::text("drawn"), image(), image()], false)]);
+        assert_eq!(
+            messages(vec![shown, drawn]),
+            [
+                json!({"role": "user", "content": [{"type": "text", "text": "look"}, picture]}),
+                json!({"role": "tool", "tool_call_id": "1", "content": "drawn"}),
+                json!({"role": "user", "content": [
+                    {"type": "text", "text": "Pictures that the tool call 1 returned:"}, picture, picture,
+                ]}),
+            ]
+        );
+    }
+}
