@@ -215,13 +215,16 @@ impl Permissions {
     }
 
     fn subject(&self, tool: &dyn Tool, input: &Value) -> Subject {
-        match (tool.rule_subject(input), tool.access()) {
+        let subjects = tool.rule_subjects(input, &self.cwd);
+        match (subjects.first(), tool.access()) {
             (None, _) => Subject::None,
             // What may do anything is read as a command, what reads or edits as a path.
             (Some(command), Access::Other) => {
-                shell::commands(&command).map_or(Subject::Unreadable, Subject::Commands)
+                shell::commands(command).map_or(Subject::Unreadable, Subject::Commands)
             }
-            (Some(path), Access::Read | Access::Edit) => Subject::Path(self.names_of(&path)),
+            (Some(_), Access::Read | Access::Edit) => {
+                Subject::Path(subjects.iter().flat_map(|path| self.names_of(path)).collect())
+            }
         }
     }
 
