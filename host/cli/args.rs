@@ -238,9 +238,8 @@ fn permission_mode() -> impl clap::builder::TypedValueParser<Value = PermissionM
     use clap::builder::{PossibleValuesParser, TypedValueParser};
     const MODES: [PermissionMode; 4] =
         [PermissionMode::Default, PermissionMode::Plan, PermissionMode::AcceptEdits, PermissionMode::Bypass];
-    PossibleValuesParser::new(MODES.map(PermissionMode::as_str)).map(|name| {
-        MODES.into_iter().find(|mode| mode.as_str() == name).unwrap_or_default()
-    })
+    PossibleValuesParser::new(MODES.map(PermissionMode::as_str))
+        .map(|name| MODES.into_iter().find(|mode| mode.as_str() == name).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -11,15 +11,9 @@ use std::{
 pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     let file = File::open(path).at("open", path)?;
     let mut bytes = Vec::new();
-    file.take(limit + 1)
-        .read_to_end(&mut bytes)
-        .at("read", path)?;
+    file.take(limit + 1).read_to_end(&mut bytes).at("read", path)?;
     if bytes.len() as u64 > limit {
-        return Err(Error::TooBig {
-            what: "bytes in a file",
-            limit,
-            found: bytes.len() as u64,
-        });
+        return Err(Error::TooBig { what: "bytes in a file", limit, found: bytes.len() as u64 });
     }
     Ok(bytes)
 }
@@ -36,25 +30,19 @@ pub(crate) fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, 
 pub(crate) fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).at("create", folder)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(".tmp-")
-        .tempfile_in(folder)
-        .at("create a file in", folder)?;
+    let mut file =
+        tempfile::Builder::new().prefix(".tmp-").tempfile_in(folder).at("create a file in", folder)?;
     file.write_all(bytes).at("write", path)?;
     set_mode(file.path(), mode)?;
     file.as_file().sync_all().at("sync", path)?;
-    file.persist(path)
-        .map_err(|error| error.error)
-        .at("replace", path)?;
+    file.persist(path).map_err(|error| error.error).at("replace", path)?;
     sync_folder(folder)
 }
 
 /// Makes a rename in a folder last through a power cut.
 pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
     #[cfg(unix)]
-    File::open(path)
-        .and_then(|folder| folder.sync_all())
-        .at("sync", path)?;
+    File::open(path).and_then(|folder| folder.sync_all()).at("sync", path)?;
     #[cfg(not(unix))]
     let _ = path;
     Ok(())

@@ -272,10 +272,6 @@ pub(crate) trait IoContext<T> {
 
 impl<T> IoContext<T> for io::Result<T> {
     fn at(self, action: &'static str, path: &Path) -> Result<T, Error> {
-        self.map_err(|source| Error::Io {
-            action,
-            path: path.to_owned(),
-            source,
-        })
+        self.map_err(|source| Error::Io { action, path: path.to_owned(), source })
     }
 }

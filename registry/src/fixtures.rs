@@ -29,13 +29,7 @@ pub(crate) struct Mod {
 
 impl Default for Mod {
     fn default() -> Self {
-        Self {
-            name: "review-guard",
-            version: "1.2.0",
-            interface: "1.0",
-            target: target(),
-            panic: "unwind",
-        }
+        Self { name: "review-guard", version: "1.2.0", interface: "1.0", target: target(), panic: "unwind" }
     }
 }
 
@@ -72,11 +66,7 @@ impl Mod {
             interface: crate::version::parse(self.interface).unwrap(),
             description: Some("guards".to_owned()),
             license: Some("MIT".to_owned()),
-            artifacts: vec![PackArtifact {
-                target: self.target.clone(),
-                path,
-                glibc: None,
-            }],
+            artifacts: vec![PackArtifact { target: self.target.clone(), path, glibc: None }],
             out_dir: dir.to_owned(),
         }
     }
@@ -84,11 +74,7 @@ impl Mod {
 
 /// This machine, with interface 1.0 and a glibc that is new enough.
 pub(crate) fn host() -> HostFacts {
-    HostFacts {
-        interface: (1, 0),
-        target: target(),
-        glibc: Some((99, 0)),
-    }
+    HostFacts { interface: (1, 0), target: target(), glibc: Some((99, 0)) }
 }
 
 pub(crate) fn target() -> String {
@@ -97,10 +83,7 @@ pub(crate) fn target() -> String {
         .get_or_init(|| {
             let output = Command::new("rustc").arg("-vV").output().unwrap();
             let text = String::from_utf8(output.stdout).unwrap();
-            text.lines()
-                .find_map(|line| line.strip_prefix("host: "))
-                .unwrap()
-                .to_owned()
+            text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
         })
         .clone()
 }
@@ -117,17 +100,7 @@ pub(crate) fn rustc(arguments: &[&str]) -> Vec<u8> {
     fs::write(dir.path().join("a.rs"), SOURCE).unwrap();
     run(Command::new("rustc")
         .current_dir(dir.path())
-        .args([
-            "--crate-type",
-            "cdylib",
-            "--edition",
-            "2024",
-            "-C",
-            "strip=symbols",
-            "-o",
-            "a.so",
-            "a.rs",
-        ])
+        .args(["--crate-type", "cdylib", "--edition", "2024", "-C", "strip=symbols", "-o", "a.so", "a.rs"])
         .args(arguments));
     fs::read(dir.path().join("a.so")).unwrap()
 }
@@ -136,29 +109,19 @@ pub(crate) fn rustc(arguments: &[&str]) -> Vec<u8> {
 pub(crate) fn cc(source: &str, arguments: &[&str]) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.c"), source).unwrap();
-    run(Command::new("cc")
-        .current_dir(dir.path())
-        .args(["-o", "a.out", "a.c"])
-        .args(arguments));
+    run(Command::new("cc").current_dir(dir.path()).args(["-o", "a.out", "a.c"]).args(arguments));
     fs::read(dir.path().join("a.out")).unwrap()
 }
 
 fn run(command: &mut Command) {
     let output = command.output().unwrap();
-    assert!(
-        output.status.success(),
-        "{command:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Writes the metadata into the room that was compiled in.
 pub(crate) fn with_metadata(library: &[u8], json: &str) -> Vec<u8> {
     let mut bytes = library.to_vec();
-    let at = bytes
-        .windows(ROOM)
-        .position(|window| window.iter().all(|byte| *byte == b'@'))
-        .unwrap();
+    let at = bytes.windows(ROOM).position(|window| window.iter().all(|byte| *byte == b'@')).unwrap();
     bytes[at..at + ROOM].fill(0);
     bytes[at..at + json.len()].copy_from_slice(json.as_bytes());
     bytes

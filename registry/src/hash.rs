@@ -20,10 +20,7 @@ pub struct FileHash {
 
 /// Hashes bytes in memory.
 pub fn hash_bytes(bytes: &[u8]) -> FileHash {
-    FileHash {
-        sha256: hex(&Sha256::digest(bytes)),
-        size: bytes.len() as u64,
-    }
+    FileHash { sha256: hex(&Sha256::digest(bytes)), size: bytes.len() as u64 }
 }
 
 /// Hashes a file, in pieces.
@@ -43,10 +40,7 @@ pub(crate) fn copy_hashed(from: &mut dyn Read, to: &mut dyn Write) -> io::Result
     loop {
         let count = match from.read(&mut buffer) {
             Ok(0) => {
-                return Ok(FileHash {
-                    sha256: hex(&hasher.finalize()),
-                    size,
-                });
+                return Ok(FileHash { sha256: hex(&hasher.finalize()), size });
             }
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -74,36 +68,24 @@ pub(crate) fn integrity_sha256(bytes: &[u8]) -> String {
 
 /// Whether this is a sha256 in lower-case hex.
 pub(crate) fn is_sha256(text: &str) -> bool {
-    text.len() == 64
-        && text
-            .bytes()
-            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |value: u8| char::from(DIGITS[usize::from(value)]);
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let group = chunk
-            .iter()
-            .fold(0u32, |group, byte| group << 8 | u32::from(*byte))
-            << (8 * (3 - chunk.len()));
+        let group =
+            chunk.iter().fold(0u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
         for digit in 0..4 {
             let index = (group >> (18 - 6 * digit)) & 63;
-            text.push(if digit <= chunk.len() {
-                char::from(DIGITS[index as usize])
-            } else {
-                '='
-            });
+            text.push(if digit <= chunk.len() { char::from(DIGITS[index as usize]) } else { '=' });
         }
     }
     text
@@ -115,13 +97,7 @@ mod tests {
 
     #[test]
     fn base64_pads_to_groups_of_four() {
-        let pairs = [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-        ];
+        let pairs = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")];
         for (plain, text) in pairs {
             assert_eq!(base64(plain.as_bytes()), text);
         }

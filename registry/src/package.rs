@@ -48,11 +48,7 @@ struct Declared {
 /// `E_MANIFEST` and its like for a manifest that is broken, `E_NO_MODS` when there is none.
 pub(crate) fn read(root: &Path) -> Result<Contents, Error> {
     let json = package_json(root)?;
-    let mut contents = Contents {
-        name: json.name,
-        version: json.version,
-        ..Contents::default()
-    };
+    let mut contents = Contents { name: json.name, version: json.version, ..Contents::default() };
     let declared = json.commandcode.and_then(|declared| declared.mods);
     if let Some(entries) = declared {
         for entry in entries {
@@ -91,9 +87,8 @@ impl Contents {
             return self.add_mod(root, ROOT);
         }
         if let Err(error) = check_path(path) {
-            self.warnings.push(format!(
-                "{PACKAGE_JSON} names a mod outside the package, it is left out: {error}"
-            ));
+            self.warnings
+                .push(format!("{PACKAGE_JSON} names a mod outside the package, it is left out: {error}"));
             return Ok(());
         }
         if is_mod(&root.join(path)) {
@@ -101,9 +96,8 @@ impl Contents {
         } else if root.join(path).is_dir() {
             self.add_children(root, path)
         } else {
-            self.warnings.push(format!(
-                "{PACKAGE_JSON} names a mod that is not there, it is left out: {entry}"
-            ));
+            self.warnings
+                .push(format!("{PACKAGE_JSON} names a mod that is not there, it is left out: {entry}"));
             Ok(())
         }
     }
@@ -120,9 +114,7 @@ impl Contents {
             .filter(|name| !name.starts_with('.') && name != "node_modules")
             .collect();
         names.sort();
-        names
-            .iter()
-            .try_for_each(|name| self.add_mod(root, &format!("{folder}/{name}")))
+        names.iter().try_for_each(|name| self.add_mod(root, &format!("{folder}/{name}")))
     }
 
     fn add_mod(&mut self, root: &Path, path: &str) -> Result<(), Error> {
@@ -130,23 +122,14 @@ impl Contents {
             return Ok(());
         }
         let parsed = Manifest::read(&root.join(path))?;
-        self.warnings.extend(
-            parsed
-                .warnings
-                .into_iter()
-                .map(|warning| format!("{path}: {warning}")),
-        );
+        self.warnings.extend(parsed.warnings.into_iter().map(|warning| format!("{path}: {warning}")));
         let name = &parsed.manifest.name;
         if self.mods.iter().any(|found| found.manifest.name == *name) {
-            self.warnings.push(format!(
-                "{path}: the package has two mods of a name, the second is left out: {name}"
-            ));
+            self.warnings
+                .push(format!("{path}: the package has two mods of a name, the second is left out: {name}"));
             return Ok(());
         }
-        self.mods.push(PackageMod {
-            path: path.to_owned(),
-            manifest: parsed.manifest,
-        });
+        self.mods.push(PackageMod { path: path.to_owned(), manifest: parsed.manifest });
         Ok(())
     }
 }
@@ -160,8 +143,5 @@ fn package_json(root: &Path) -> Result<PackageJson, Error> {
     let Some(bytes) = disk::read_optional(&path, manifest::MAX_BYTES)? else {
         return Ok(PackageJson::default());
     };
-    serde_json::from_slice(&bytes).map_err(|error| Error::Manifest {
-        path,
-        reason: error.to_string(),
-    })
+    serde_json::from_slice(&bytes).map_err(|error| Error::Manifest { path, reason: error.to_string() })
 }

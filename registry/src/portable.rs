@@ -16,9 +16,7 @@ const MAX_PACKAGE_NAME: usize = 214;
 pub fn check_mod_name(name: &str) -> Result<(), Error> {
     let shape = name.len() <= 64
         && name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     if shape && !is_device_name(name) {
         return Ok(());
     }
@@ -35,9 +33,7 @@ pub fn check_mod_name(name: &str) -> Result<(), Error> {
 /// `E_NAME`.
 pub fn check_package_name(name: &str) -> Result<(), Error> {
     let (scope, bare) = match name.strip_prefix('@') {
-        Some(rest) => rest
-            .split_once('/')
-            .map_or((Some(rest), ""), |(scope, bare)| (Some(scope), bare)),
+        Some(rest) => rest.split_once('/').map_or((Some(rest), ""), |(scope, bare)| (Some(scope), bare)),
         None => (None, name),
     };
     let good = name.len() <= MAX_PACKAGE_NAME
@@ -57,9 +53,7 @@ pub fn check_package_name(name: &str) -> Result<(), Error> {
 fn is_package_word(word: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     word.starts_with(|c| plain(c) || c == '~')
-        && word
-            .chars()
-            .all(|c| plain(c) || matches!(c, '~' | '.' | '_' | '-'))
+        && word.chars().all(|c| plain(c) || matches!(c, '~' | '.' | '_' | '-'))
 }
 
 /// Checks a path inside a package: relative, `/` between its parts, printable ASCII, and no part that some system reads
@@ -68,12 +62,7 @@ fn is_package_word(word: &str) -> bool {
 /// # Errors
 /// `E_ENTRY_PATH`.
 pub fn check_path(path: &str) -> Result<(), Error> {
-    let refuse = |reason| {
-        Err(Error::EntryPath {
-            path: path.to_owned(),
-            reason,
-        })
-    };
+    let refuse = |reason| Err(Error::EntryPath { path: path.to_owned(), reason });
     if path.is_empty() {
         return refuse("it is empty");
     }
@@ -112,20 +101,13 @@ fn bad_component(part: &str) -> Option<&'static str> {
 
 /// `con`, `nul.txt` and their like open a device on Windows, whatever the folder.
 fn is_device_name(part: &str) -> bool {
-    let stem = part
-        .split('.')
-        .next()
-        .unwrap_or(part)
-        .trim_end()
-        .to_ascii_lowercase();
+    let stem = part.split('.').next().unwrap_or(part).trim_end().to_ascii_lowercase();
     match stem.as_str() {
         "con" | "prn" | "aux" | "nul" | "conin$" | "conout$" => true,
         other => other
             .strip_prefix("com")
             .or_else(|| other.strip_prefix("lpt"))
-            .is_some_and(|digit| {
-                digit.len() == 1 && digit.bytes().all(|byte| byte.is_ascii_digit())
-            }),
+            .is_some_and(|digit| digit.len() == 1 && digit.bytes().all(|byte| byte.is_ascii_digit())),
     }
 }
 
@@ -138,19 +120,7 @@ mod tests {
         for name in ["review-guard", "a", "0day", &"a".repeat(64)] {
             assert!(check_mod_name(name).is_ok(), "{name}");
         }
-        for name in [
-            "",
-            "-a",
-            "A",
-            "a_b",
-            "a.b",
-            "é",
-            "con",
-            "nul",
-            "com1",
-            "a/b",
-            &"a".repeat(65),
-        ] {
+        for name in ["", "-a", "A", "a_b", "a.b", "é", "con", "nul", "com1", "a/b", &"a".repeat(65)] {
             assert!(check_mod_name(name).is_err(), "{name}");
         }
     }
@@ -160,24 +130,18 @@ mod tests {
         for name in ["review-mod", "@team/review-mod", "a.b_c", "~a"] {
             assert!(check_package_name(name).is_ok(), "{name}");
         }
-        for name in [
-            "", "@team", "@team/", "@/a", "A", "a/b", "../a", "-a", ".a", "a:b", "@a/b/c", "aux",
-            "a.",
-        ] {
+        for name in
+            ["", "@team", "@team/", "@/a", "A", "a/b", "../a", "-a", ".a", "a:b", "@a/b/c", "aux", "a."]
+        {
             assert!(check_package_name(name).is_err(), "{name}");
         }
     }
 
     #[test]
     fn a_path_that_some_system_reads_otherwise_is_refused() {
-        for path in [
-            "mod.toml",
-            "bin/x86_64-unknown-linux-gnu/liba.so",
-            ".npmrc",
-            "a b/c",
-            "common/x",
-            "com10",
-        ] {
+        for path in
+            ["mod.toml", "bin/x86_64-unknown-linux-gnu/liba.so", ".npmrc", "a b/c", "common/x", "com10"]
+        {
             assert!(check_path(path).is_ok(), "{path}");
         }
         let deep = "a/".repeat(32) + "a";

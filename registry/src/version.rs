@@ -16,8 +16,7 @@ pub fn show((major, minor): MajorMinor) -> String {
 
 /// One way to write a number, so that equal versions are equal text.
 fn number(text: &str) -> Option<u32> {
-    let plain =
-        text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     plain.then(|| text.parse().ok()).flatten()
 }
 
@@ -26,20 +25,14 @@ pub(crate) mod text {
     use super::MajorMinor;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    pub(crate) fn serialize<S: Serializer>(
-        value: &MajorMinor,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(value: &MajorMinor, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&super::show(*value))
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<MajorMinor, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MajorMinor, D::Error> {
         let text = String::deserialize(deserializer)?;
-        super::parse(&text).ok_or_else(|| {
-            D::Error::custom(format!("expected a version like \"1.0\", got: {text}"))
-        })
+        super::parse(&text)
+            .ok_or_else(|| D::Error::custom(format!("expected a version like \"1.0\", got: {text}")))
     }
 }
 
@@ -78,18 +71,7 @@ mod tests {
 
     #[test]
     fn other_shapes_are_not_versions() {
-        for text in [
-            "",
-            "1",
-            "1.",
-            ".1",
-            "1.0.0",
-            "+1.0",
-            "01.0",
-            "1.00",
-            "1.x",
-            "4294967296.0",
-        ] {
+        for text in ["", "1", "1.", ".1", "1.0.0", "+1.0", "01.0", "1.00", "1.x", "4294967296.0"] {
             assert_eq!(parse(text), None, "{text}");
         }
     }

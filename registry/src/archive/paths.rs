@@ -51,10 +51,7 @@ impl PathSet {
                 Ok(())
             }
             Some(old) if *old == new && kind == Kind::Folder => Ok(()),
-            Some((first, _)) => Err(Error::EntryDuplicate {
-                first: first.clone(),
-                second: path.to_owned(),
-            }),
+            Some((first, _)) => Err(Error::EntryDuplicate { first: first.clone(), second: path.to_owned() }),
         }
     }
 }

@@ -47,18 +47,10 @@ pub(crate) fn unpack(archive: &[u8], folder: &Path) -> Result<BTreeMap<String, F
 fn write(content: &mut dyn Read, path: &Path) -> Result<FileHash, Error> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).at("create", folder)?;
-    let mut file = File::options()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .at("create", path)?;
+    let mut file = File::options().write(true).create_new(true).open(path).at("create", path)?;
     let hash = copy_hashed(content, &mut file).map_err(|error| match error.kind() {
         ErrorKind::StorageFull | ErrorKind::PermissionDenied | ErrorKind::QuotaExceeded => {
-            Error::Io {
-                action: "write",
-                path: path.to_owned(),
-                source: error,
-            }
+            Error::Io { action: "write", path: path.to_owned(), source: error }
         }
         _ => damaged(error),
     })?;
@@ -74,10 +66,7 @@ type Visit<'a> = dyn FnMut(&str, Option<&mut dyn Read>) -> Result<(), Error> + '
 /// The headers are read one by one, without the tar crate's own reading of extensions, so that there is one answer only
 /// to the question of what an entry is called: a name comes from its header, or from one extended header right before.
 fn walk(archive: &[u8], visit: &mut Visit<'_>) -> Result<(), Error> {
-    let mut tar = Archive::new(Bounded {
-        inner: GzDecoder::new(archive),
-        left: MAX_UNPACKED,
-    });
+    let mut tar = Archive::new(Bounded { inner: GzDecoder::new(archive), left: MAX_UNPACKED });
     let mut extended: Option<Vec<u8>> = None;
     for entry in tar.entries().map_err(damaged)?.raw(true) {
         let mut entry = entry.map_err(damaged)?;
@@ -106,10 +95,7 @@ fn walk(archive: &[u8], visit: &mut Visit<'_>) -> Result<(), Error> {
                 }
             }
             other => {
-                return Err(Error::EntryType {
-                    path: name,
-                    found: describe(other, entry.header()),
-                });
+                return Err(Error::EntryType { path: name, found: describe(other, entry.header()) });
             }
         }
     }
@@ -119,19 +105,14 @@ fn walk(archive: &[u8], visit: &mut Visit<'_>) -> Result<(), Error> {
 }
 
 fn below_root(name: &str) -> Result<&str, Error> {
-    name.strip_prefix(ROOT).ok_or_else(|| Error::EntryPath {
-        path: name.to_owned(),
-        reason: "it is not below package/",
-    })
+    name.strip_prefix(ROOT)
+        .ok_or_else(|| Error::EntryPath { path: name.to_owned(), reason: "it is not below package/" })
 }
 
 /// The `path` of an extended header. What would change the size or the kind of the next entry is refused.
 fn extended_path(entry: &mut impl Read, name: &str) -> Result<Option<Vec<u8>>, Error> {
     let mut bytes = Vec::new();
-    entry
-        .take(MAX_EXTENDED + 1)
-        .read_to_end(&mut bytes)
-        .map_err(damaged)?;
+    entry.take(MAX_EXTENDED + 1).read_to_end(&mut bytes).map_err(damaged)?;
     if bytes.len() as u64 > MAX_EXTENDED {
         return Err(Error::TooBig {
             what: "bytes in an extended header",
@@ -167,21 +148,12 @@ fn extended_record(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 
 fn trick(name: &str, key: &[u8]) -> Error {
     let found = format!("an extended header with {}", String::from_utf8_lossy(key));
-    Error::EntryType {
-        path: name.to_owned(),
-        found,
-    }
+    Error::EntryType { path: name.to_owned(), found }
 }
 
 fn describe(kind: EntryType, header: &Header) -> String {
-    let link = || {
-        header
-            .link_name()
-            .ok()
-            .flatten()
-            .map(|to| format!(" to {}", to.display()))
-            .unwrap_or_default()
-    };
+    let link =
+        || header.link_name().ok().flatten().map(|to| format!(" to {}", to.display())).unwrap_or_default();
     match kind {
         EntryType::Symlink => format!("a symbolic link{}", link()),
         EntryType::Link => format!("a hard link{}", link()),
@@ -212,13 +184,7 @@ impl<R: Read> Read for Bounded<R> {
 
 fn damaged(error: io::Error) -> Error {
     if error.kind() == ErrorKind::FileTooLarge {
-        return Error::TooBig {
-            what: "unpacked bytes",
-            limit: MAX_UNPACKED,
-            found: MAX_UNPACKED + 1,
-        };
+        return Error::TooBig { what: "unpacked bytes", limit: MAX_UNPACKED, found: MAX_UNPACKED + 1 };
     }
-    Error::Archive {
-        reason: error.to_string(),
-    }
+    Error::Archive { reason: error.to_string() }
 }

@@ -14,21 +14,16 @@ const UNKNOWN_SYSTEM: u8 = 255;
 pub(crate) fn pack(files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<u8>, Error> {
     let mut paths = PathSet::default();
     files.keys().try_for_each(|path| paths.add_file(path))?;
-    let gzip = GzBuilder::new()
-        .mtime(0)
-        .operating_system(UNKNOWN_SYSTEM)
-        .write(Vec::new(), Compression::best());
+    let gzip =
+        GzBuilder::new().mtime(0).operating_system(UNKNOWN_SYSTEM).write(Vec::new(), Compression::best());
     let mut tar = Builder::new(gzip);
     for (path, content) in files {
-        append(&mut tar, path, content).map_err(|error| Error::Archive {
-            reason: format!("{path}: {error}"),
-        })?;
+        append(&mut tar, path, content)
+            .map_err(|error| Error::Archive { reason: format!("{path}: {error}") })?;
     }
     tar.into_inner()
         .and_then(|gzip| gzip.finish())
-        .map_err(|error| Error::Archive {
-            reason: error.to_string(),
-        })
+        .map_err(|error| Error::Archive { reason: error.to_string() })
 }
 
 fn append(tar: &mut Builder<impl io::Write>, path: &str, content: &[u8]) -> io::Result<()> {

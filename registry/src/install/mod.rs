@@ -88,11 +88,7 @@ pub struct Installer<'a> {
 ///
 /// # Errors
 /// Every code of the crate that is about an archive, a manifest, a library or the disk.
-pub fn install_archive(
-    scope_root: &Path,
-    archive: &Path,
-    host: &HostFacts,
-) -> Result<Installed, Error> {
+pub fn install_archive(scope_root: &Path, archive: &Path, host: &HostFacts) -> Result<Installed, Error> {
     Installer::new(scope_root, host).archive(archive)
 }
 
@@ -106,9 +102,7 @@ pub fn remove(scope_root: &Path, id: &str) -> Result<(), Error> {
     let mut lock = Lock::read(scope_root)?;
     let locked = lock.remove(id).is_some();
     if !locked && store.pointer(id).is_ok_and(|pointer| pointer.is_none()) {
-        return Err(Error::UnknownPackage {
-            package: id.to_owned(),
-        });
+        return Err(Error::UnknownPackage { package: id.to_owned() });
     }
     if locked {
         lock.write(scope_root)?;
@@ -120,13 +114,7 @@ pub fn remove(scope_root: &Path, id: &str) -> Result<(), Error> {
 impl<'a> Installer<'a> {
     /// An installer for a scope's folder that waits for others and tells nobody how far it is.
     pub fn new(scope_root: &'a Path, host: &'a HostFacts) -> Self {
-        Self {
-            scope_root,
-            store: Store::at(scope_root),
-            host,
-            wait: true,
-            progress: &|_| {},
-        }
+        Self { scope_root, store: Store::at(scope_root), host, wait: true, progress: &|_| {} }
     }
 
     /// Fails with `E_BUSY` where it would wait.
@@ -152,32 +140,18 @@ impl<'a> Installer<'a> {
         let root = stage.path().join("package");
         let files = self.unpack(&bytes, &root)?;
         let contents = package::read(&root)?;
-        let name = archive
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let entry = lock::Package {
             integrity: Some(hash::integrity_sha256(&bytes)),
             resolved: contents.version.clone(),
             ..lock::Package::new(format!("file:{}", contents.package_name()?), name)
         };
-        self.commit(
-            &held,
-            Staged {
-                root,
-                files,
-                contents,
-            },
-            entry,
-        )
+        self.commit(&held, Staged { root, files, contents }, entry)
     }
 
     fn hold(&self) -> Result<Held<'_>, Error> {
         let waiting = || (self.progress)(Step::Waiting);
-        let held = self
-            .store
-            .hold(self.wait.then_some(&waiting as &dyn Fn()))?;
+        let held = self.store.hold(self.wait.then_some(&waiting as &dyn Fn()))?;
         (self.progress)(Step::Held);
         Ok(held)
     }
@@ -189,12 +163,7 @@ impl<'a> Installer<'a> {
     }
 
     /// Checks a package that is unpacked in `tmp`, and makes it the current one of its id.
-    fn commit(
-        &self,
-        held: &Held<'_>,
-        staged: Staged,
-        mut entry: lock::Package,
-    ) -> Result<Installed, Error> {
+    fn commit(&self, held: &Held<'_>, staged: Staged, mut entry: lock::Package) -> Result<Installed, Error> {
         let mut lock = Lock::read(self.scope_root)?;
         let mut warnings = staged.contents.warnings.clone();
         entry.tree = hash::tree_digest(&staged.files);
@@ -207,10 +176,7 @@ impl<'a> Installer<'a> {
         let replaced = lock.insert(entry.clone());
         lock.write(self.scope_root)?;
         (self.progress)(Step::Locked);
-        let pointer = Pointer {
-            current: entry.clone(),
-            previous: previous(&entry, pointed),
-        };
+        let pointer = Pointer { current: entry.clone(), previous: previous(&entry, pointed) };
         held.write_pointer(&entry.id, &pointer)?;
         (self.progress)(Step::Pointed);
         held.collect_garbage(&lock)?;
@@ -226,11 +192,7 @@ impl<'a> Installer<'a> {
     }
 
     /// Compares every library with its manifest, for all targets, and refuses what could not be loaded here.
-    fn check(
-        &self,
-        staged: &Staged,
-        warnings: &mut Vec<String>,
-    ) -> Result<Vec<LockedArtifact>, Error> {
+    fn check(&self, staged: &Staged, warnings: &mut Vec<String>) -> Result<Vec<LockedArtifact>, Error> {
         let mut rows = Vec::new();
         let mut unusable = Vec::new();
         for package_mod in &staged.contents.mods {
@@ -256,11 +218,7 @@ impl<'a> Installer<'a> {
 /// The package to go back to: the one that is current until now, or, when that is the same, the one before it.
 fn previous(entry: &lock::Package, pointed: Option<Pointer>) -> Option<lock::Package> {
     pointed.and_then(|pointer| {
-        if pointer.current.tree == entry.tree {
-            pointer.previous
-        } else {
-            Some(pointer.current)
-        }
+        if pointer.current.tree == entry.tree { pointer.previous } else { Some(pointer.current) }
     })
 }
 
@@ -303,18 +261,13 @@ fn check_library(
     artifact: &Artifact,
     host: &HostFacts,
 ) -> Result<(), Error> {
-    let refused = |refusal| Error::Refused {
-        file: artifact.file.clone().into(),
-        refusal,
-    };
+    let refused = |refusal| Error::Refused { file: artifact.file.clone().into(), refusal };
     let inspection = object::inspect(bytes).map_err(refused)?;
     let metadata =
         object::check_declared(&inspection, &artifact.target).map_err(|refusal| match refusal {
-            Refusal::Machine { .. } | Refusal::Target { .. } => Error::TargetLies {
-                file: artifact.file.clone(),
-                target: artifact.target.clone(),
-                refusal,
-            },
+            Refusal::Machine { .. } | Refusal::Target { .. } => {
+                Error::TargetLies { file: artifact.file.clone(), target: artifact.target.clone(), refusal }
+            }
             other => refused(other),
         })?;
     check_identity(manifest, &metadata, &artifact.file)?;
@@ -334,11 +287,7 @@ pub fn check_identity(manifest: &Manifest, metadata: &Metadata, file: &str) -> R
     if expected == found {
         return Ok(());
     }
-    Err(Error::Identity {
-        file: file.to_owned(),
-        expected,
-        found,
-    })
+    Err(Error::Identity { file: file.to_owned(), expected, found })
 }
 
 fn identity(name: &str, version: &semver::Version, interface: MajorMinor) -> String {
@@ -352,11 +301,7 @@ fn installed_mod(package_mod: &PackageMod) -> InstalledMod {
         version: manifest.version.clone(),
         interface: manifest.interface,
         path: package_mod.path.clone(),
-        targets: manifest
-            .artifacts
-            .iter()
-            .map(|artifact| artifact.target.clone())
-            .collect(),
+        targets: manifest.artifacts.iter().map(|artifact| artifact.target.clone()).collect(),
     }
 }
 
@@ -370,11 +315,7 @@ fn locked(package_mod: &PackageMod, artifact: &Artifact) -> LockedArtifact {
 }
 
 fn in_package(mod_path: &str, file: &str) -> String {
-    if mod_path == ROOT {
-        file.to_owned()
-    } else {
-        format!("{mod_path}/{file}")
-    }
+    if mod_path == ROOT { file.to_owned() } else { format!("{mod_path}/{file}") }
 }
 
 #[cfg(test)]

@@ -12,9 +12,7 @@ struct Scope {
 
 impl Scope {
     fn new() -> Self {
-        Self {
-            dir: tempfile::tempdir().unwrap(),
-        }
+        Self { dir: tempfile::tempdir().unwrap() }
     }
 
     fn root(&self) -> PathBuf {
@@ -31,22 +29,15 @@ impl Scope {
 
     /// What a start would find: names of good mods, codes of problems.
     fn start(&self) -> Vec<String> {
-        installed(&self.root(), &host())
-            .into_iter()
-            .map(said)
-            .collect()
+        installed(&self.root(), &host()).into_iter().map(said).collect()
     }
 
     fn trees(&self) -> usize {
-        fs::read_dir(self.root().join("mods/.registry/store"))
-            .unwrap()
-            .count()
+        fs::read_dir(self.root().join("mods/.registry/store")).unwrap().count()
     }
 
     fn leftovers(&self) -> usize {
-        fs::read_dir(self.root().join("mods/.registry/tmp"))
-            .unwrap()
-            .count()
+        fs::read_dir(self.root().join("mods/.registry/tmp")).unwrap().count()
     }
 }
 
@@ -58,18 +49,12 @@ fn said(candidate: Candidate) -> String {
 }
 
 fn newer() -> Mod {
-    Mod {
-        version: "1.3.0",
-        ..Mod::default()
-    }
+    Mod { version: "1.3.0", ..Mod::default() }
 }
 
 /// An archive of these files, below `package/`.
 fn archive(dir: &Path, files: &[(&str, &[u8])]) -> PathBuf {
-    let files = files
-        .iter()
-        .map(|(path, content)| ((*path).to_owned(), content.to_vec()))
-        .collect();
+    let files = files.iter().map(|(path, content)| ((*path).to_owned(), content.to_vec())).collect();
     let path = dir.join("hand-made.tgz");
     fs::write(&path, crate::archive::pack(&files).unwrap()).unwrap();
     path
@@ -146,18 +131,10 @@ fn the_same_archive_twice_changes_nothing() {
 fn a_newer_version_takes_the_place_and_the_one_before_is_kept() {
     let scope = Scope::new();
     scope.install(&Mod::default()).unwrap();
-    assert_eq!(
-        scope.install(&newer()).unwrap().previous,
-        Some("1.2.0".to_owned())
-    );
+    assert_eq!(scope.install(&newer()).unwrap().previous, Some("1.2.0".to_owned()));
     assert_eq!(scope.start(), ["review-guard 1.3.0"]);
     assert_eq!(scope.trees(), 2);
-    scope
-        .install(&Mod {
-            version: "1.4.0",
-            ..Mod::default()
-        })
-        .unwrap();
+    scope.install(&Mod { version: "1.4.0", ..Mod::default() }).unwrap();
     assert_eq!(scope.trees(), 2);
 }
 
@@ -165,63 +142,36 @@ fn a_newer_version_takes_the_place_and_the_one_before_is_kept() {
 fn a_removed_package_leaves_nothing() {
     let scope = Scope::new();
     scope.install(&Mod::default()).unwrap();
-    scope
-        .install(&Mod {
-            name: "other",
-            ..Mod::default()
-        })
-        .unwrap();
+    scope.install(&Mod { name: "other", ..Mod::default() }).unwrap();
     remove(&scope.root(), "file:review-guard").unwrap();
     assert_eq!(scope.start(), ["other 1.2.0"]);
     assert_eq!(scope.trees(), 1);
     let error = remove(&scope.root(), "file:review-guard").unwrap_err();
     assert_eq!(
         (error.code(), error.to_string().as_str()),
-        (
-            "E_UNKNOWN_PACKAGE",
-            "no such package is installed, see cmd mods list: file:review-guard"
-        )
+        ("E_UNKNOWN_PACKAGE", "no such package is installed, see cmd mods list: file:review-guard")
     );
 }
 
 #[test]
 fn one_package_may_have_several_mods() {
     let scope = Scope::new();
-    let (one, two) = (
-        Mod {
-            name: "one",
-            ..Mod::default()
-        }
-        .library(),
-        Mod {
-            name: "two",
-            ..Mod::default()
-        }
-        .library(),
-    );
+    let (one, two) =
+        (Mod { name: "one", ..Mod::default() }.library(), Mod { name: "two", ..Mod::default() }.library());
     let target = target();
     let json = br#"{"name":"@team/both","version":"2.0.0","commandcode":{"mods":["./mods/one","mods/two/","../x","none"]}}"#;
     let path = archive(
         scope.dir.path(),
         &[
             ("package.json", json),
-            (
-                "mods/one/mod.toml",
-                manifest("one", &[(&target, "a.so", &one)]).as_bytes(),
-            ),
+            ("mods/one/mod.toml", manifest("one", &[(&target, "a.so", &one)]).as_bytes()),
             ("mods/one/a.so", &one),
-            (
-                "mods/two/mod.toml",
-                manifest("two", &[(&target, "b/a.so", &two)]).as_bytes(),
-            ),
+            ("mods/two/mod.toml", manifest("two", &[(&target, "b/a.so", &two)]).as_bytes()),
             ("mods/two/b/a.so", &two),
         ],
     );
     let done = install_archive(&scope.root(), &path, &host()).unwrap();
-    assert_eq!(
-        (done.id.as_str(), done.resolved.as_deref()),
-        ("file:@team/both", Some("2.0.0"))
-    );
+    assert_eq!((done.id.as_str(), done.resolved.as_deref()), ("file:@team/both", Some("2.0.0")));
     assert_eq!(
         done.warnings,
         [
@@ -230,12 +180,7 @@ fn one_package_may_have_several_mods() {
         ]
     );
     assert_eq!(scope.start(), ["one 1.2.0", "two 1.2.0"]);
-    assert!(
-        scope
-            .root()
-            .join("mods/.registry/file/@team/both/current")
-            .is_file()
-    );
+    assert!(scope.root().join("mods/.registry/file/@team/both/current").is_file());
 }
 
 #[test]
@@ -246,23 +191,12 @@ fn what_could_not_be_loaded_is_not_installed() {
     let with_host = |change: &dyn Fn(&mut HostFacts)| {
         let mut host = host();
         change(&mut host);
-        install_archive(&scope.root(), &scope.archive(&Mod::default()), &host)
-            .unwrap_err()
-            .code()
+        install_archive(&scope.root(), &scope.archive(&Mod::default()), &host).unwrap_err().code()
     };
-    assert_eq!(
-        with_host(&|host| host.target = "riscv64gc-unknown-linux-gnu".to_owned()),
-        "E_NO_ARTIFACT"
-    );
+    assert_eq!(with_host(&|host| host.target = "riscv64gc-unknown-linux-gnu".to_owned()), "E_NO_ARTIFACT");
     assert_eq!(with_host(&|host| host.glibc = Some((2, 1))), "E_GLIBC");
-    assert_eq!(
-        with_host(&|host| host.interface = (2, 0)),
-        "E_INTERFACE_MAJOR"
-    );
-    assert_eq!(
-        with_host(&|host| host.interface = (0, 9)),
-        "E_INTERFACE_MAJOR"
-    );
+    assert_eq!(with_host(&|host| host.interface = (2, 0)), "E_INTERFACE_MAJOR");
+    assert_eq!(with_host(&|host| host.interface = (0, 9)), "E_INTERFACE_MAJOR");
     let missing = install_archive(&scope.root(), Path::new("/no/such.tgz"), &host()).unwrap_err();
     assert_eq!(missing.code(), "E_IO");
     assert_eq!(fs::read(Lock::path(&scope.root())).unwrap(), before);
@@ -285,80 +219,42 @@ fn a_package_that_is_not_as_its_manifest_says_is_refused() {
     assert_eq!(code(&[("mod.toml", b"schema = 1")]), "E_MANIFEST");
     assert_eq!(code(&[("mod.toml", b"schema = 7")]), "E_MOD_SCHEMA");
     assert_eq!(code(&[("mod.toml", good.as_bytes())]), "E_MANIFEST");
+    assert_eq!(code(&[("mod.toml", good.as_bytes()), ("a.so", b"other")]), "E_HASH_MISMATCH");
     assert_eq!(
-        code(&[("mod.toml", good.as_bytes()), ("a.so", b"other")]),
-        "E_HASH_MISMATCH"
-    );
-    assert_eq!(
-        code(&[
-            ("mod.toml", good.as_bytes()),
-            ("a.so", &library),
-            ("package.json", b"{")
-        ]),
+        code(&[("mod.toml", good.as_bytes()), ("a.so", &library), ("package.json", b"{")]),
         "E_MANIFEST"
     );
     let text = manifest("review-guard", &[(&target, "a.so", b"hello")]);
-    assert_eq!(
-        code(&[("mod.toml", text.as_bytes()), ("a.so", b"hello")]),
-        "E_NOT_A_LIBRARY"
-    );
+    assert_eq!(code(&[("mod.toml", text.as_bytes()), ("a.so", b"hello")]), "E_NOT_A_LIBRARY");
     let renamed = manifest("other", &[(&target, "a.so", &library)]);
-    assert_eq!(
-        code(&[("mod.toml", renamed.as_bytes()), ("a.so", &library)]),
-        "E_IDENTITY"
-    );
+    assert_eq!(code(&[("mod.toml", renamed.as_bytes()), ("a.so", &library)]), "E_IDENTITY");
 }
 
 #[test]
 fn threat_22_swapped_targets_with_right_hashes_are_refused() {
     let scope = Scope::new();
     let mine = Mod::default().library();
-    let other = Mod {
-        target: "aarch64-unknown-linux-gnu".to_owned(),
-        ..Mod::default()
-    }
-    .library();
+    let other = Mod { target: "aarch64-unknown-linux-gnu".to_owned(), ..Mod::default() }.library();
     let mut other_machine = other.clone();
     other_machine[18..20].copy_from_slice(&183u16.to_le_bytes());
     let attempt = |rows: &[(&str, &str, &[u8])]| {
         let text = manifest("review-guard", rows);
-        let mut files: Vec<(&str, &[u8])> = rows
-            .iter()
-            .map(|(_, file, bytes)| (*file, *bytes))
-            .collect();
+        let mut files: Vec<(&str, &[u8])> = rows.iter().map(|(_, file, bytes)| (*file, *bytes)).collect();
         files.push(("mod.toml", text.as_bytes()));
         install_archive(&scope.root(), &archive(scope.dir.path(), &files), &host())
             .map_err(|error| error.code())
     };
     let target = target();
     let arm = "aarch64-unknown-linux-gnu";
-    assert_eq!(
-        attempt(&[(arm, "a.so", &mine), (&target, "b.so", &other_machine)]),
-        Err("E_TARGET_LIES")
-    );
-    assert_eq!(
-        attempt(&[(&target, "a.so", &mine), (arm, "b.so", &other)]),
-        Err("E_TARGET_LIES")
-    );
+    assert_eq!(attempt(&[(arm, "a.so", &mine), (&target, "b.so", &other_machine)]), Err("E_TARGET_LIES"));
+    assert_eq!(attempt(&[(&target, "a.so", &mine), (arm, "b.so", &other)]), Err("E_TARGET_LIES"));
     assert!(attempt(&[(&target, "a.so", &mine), (arm, "b.so", &other_machine)]).is_ok());
-    assert_eq!(
-        Lock::read(&scope.root()).unwrap().packages()[0]
-            .artifacts
-            .len(),
-        2
-    );
+    assert_eq!(Lock::read(&scope.root()).unwrap().packages()[0].artifacts.len(), 2);
 }
 
 #[test]
 fn threat_23_a_crash_at_any_step_leaves_a_store_that_the_next_installation_mends() {
-    let steps = [
-        Step::Held,
-        Step::Unpacked,
-        Step::Checked,
-        Step::Stored,
-        Step::Locked,
-        Step::Pointed,
-    ];
+    let steps = [Step::Held, Step::Unpacked, Step::Checked, Step::Stored, Step::Locked, Step::Pointed];
     for stop in steps {
         let scope = Scope::new();
         scope.install(&Mod::default()).unwrap();
@@ -381,11 +277,7 @@ fn threat_23_a_crash_at_any_step_leaves_a_store_that_the_next_installation_mends
 /// Runs an installation in a process of its own, which ends itself at this step without cleaning up.
 fn crash_at(root: &Path, archive: &Path, stop: Step) -> std::process::ExitStatus {
     std::process::Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "install::tests::child_of_the_crash_test",
-            "--nocapture",
-        ])
+        .args(["--exact", "install::tests::child_of_the_crash_test", "--nocapture"])
         .env("REGISTRY_TEST_CRASH", format!("{stop:?}"))
         .env("REGISTRY_TEST_ROOT", root)
         .env("REGISTRY_TEST_ARCHIVE", archive)
@@ -411,25 +303,15 @@ fn child_of_the_crash_test() {
         std::process::abort();
     };
     let host = host();
-    Installer::new(Path::new(&root), &host)
-        .progress(&abort)
-        .archive(Path::new(&archive))
-        .unwrap();
+    Installer::new(Path::new(&root), &host).progress(&abort).archive(Path::new(&archive)).unwrap();
 }
 
 #[test]
 fn threat_23_eight_installers_at_once() {
     let scope = Scope::new();
     let names = ["a", "b", "c", "d"];
-    let archives: Vec<PathBuf> = names
-        .iter()
-        .map(|name| {
-            scope.archive(&Mod {
-                name,
-                ..Mod::default()
-            })
-        })
-        .collect();
+    let archives: Vec<PathBuf> =
+        names.iter().map(|name| scope.archive(&Mod { name, ..Mod::default() })).collect();
     let children: Vec<_> = archives
         .iter()
         .chain(&archives)
@@ -458,21 +340,10 @@ fn the_steps_are_told_in_order() {
     let told = RefCell::new(Vec::new());
     let host = host();
     let (root, tell) = (scope.root(), |step| told.borrow_mut().push(step));
-    Installer::new(&root, &host)
-        .progress(&tell)
-        .no_wait()
-        .archive(&archive)
-        .unwrap();
+    Installer::new(&root, &host).progress(&tell).no_wait().archive(&archive).unwrap();
     assert_eq!(
         told.into_inner(),
-        [
-            Step::Held,
-            Step::Unpacked,
-            Step::Checked,
-            Step::Stored,
-            Step::Locked,
-            Step::Pointed
-        ]
+        [Step::Held, Step::Unpacked, Step::Checked, Step::Stored, Step::Locked, Step::Pointed]
     );
 }
 
@@ -484,10 +355,7 @@ fn who_does_not_want_to_wait_is_told_that_another_is_at_work() {
     let _held = store.hold(None).unwrap();
     let host = host();
     let root = scope.root();
-    let error = Installer::new(&root, &host)
-        .no_wait()
-        .archive(&archive)
-        .unwrap_err();
+    let error = Installer::new(&root, &host).no_wait().archive(&archive).unwrap_err();
     assert_eq!(error.code(), "E_BUSY");
 }
 

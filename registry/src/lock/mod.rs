@@ -143,8 +143,7 @@ impl Lock {
         let Some(bytes) = disk::read_optional(&path, MAX_BYTES)? else {
             return Ok(Self::default());
         };
-        let text = String::from_utf8(bytes)
-            .map_err(|_| broken(&path, "it is not UTF-8 text".to_owned()))?;
+        let text = String::from_utf8(bytes).map_err(|_| broken(&path, "it is not UTF-8 text".to_owned()))?;
         Self::parse(&text, &path)
     }
 
@@ -153,43 +152,23 @@ impl Lock {
     /// # Errors
     /// `E_LOCK` when it is broken, `E_LOCK_VERSION` when it needs a newer cmd.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Error> {
-        let table: toml::Table = text
-            .parse()
-            .map_err(|error| broken(path, manifest::one_line(&error)))?;
+        let table: toml::Table = text.parse().map_err(|error| broken(path, manifest::one_line(&error)))?;
         match table.get("version").and_then(toml::Value::as_integer) {
             Some(VERSION) => {}
             Some(found) => {
-                return Err(Error::LockVersion {
-                    path: path.to_owned(),
-                    expected: VERSION,
-                    found,
-                });
+                return Err(Error::LockVersion { path: path.to_owned(), expected: VERSION, found });
             }
             None => {
-                return Err(broken(
-                    path,
-                    format!("expected version = {VERSION}, got none"),
-                ));
+                return Err(broken(path, format!("expected version = {VERSION}, got none")));
             }
         }
-        let raw: Raw = table
-            .try_into()
-            .map_err(|error| broken(path, manifest::one_line(&error)))?;
-        let mut lock = Self {
-            packages: raw.packages,
-        };
+        let raw: Raw = table.try_into().map_err(|error| broken(path, manifest::one_line(&error)))?;
+        let mut lock = Self { packages: raw.packages };
         lock.sort();
-        if let Some(pair) = lock
-            .packages
-            .windows(2)
-            .find(|pair| pair[0].id == pair[1].id)
-        {
+        if let Some(pair) = lock.packages.windows(2).find(|pair| pair[0].id == pair[1].id) {
             return Err(broken(
                 path,
-                format!(
-                    "expected one entry for a package, got two for: {}",
-                    pair[0].id
-                ),
+                format!("expected one entry for a package, got two for: {}", pair[0].id),
             ));
         }
         Ok(lock)
@@ -202,11 +181,8 @@ impl Lock {
     pub fn to_toml(&self) -> Result<String, Error> {
         let mut sorted = self.clone();
         sorted.sort();
-        toml::to_string(&Raw {
-            version: VERSION,
-            packages: sorted.packages,
-        })
-        .map_err(|error| broken(Path::new(FILE_NAME), error.to_string()))
+        toml::to_string(&Raw { version: VERSION, packages: sorted.packages })
+            .map_err(|error| broken(Path::new(FILE_NAME), error.to_string()))
     }
 
     /// Replaces the lock of a scope, the old file or the new one being there at any time.
@@ -245,11 +221,7 @@ impl Lock {
         self.packages.sort_by(|a, b| a.id.cmp(&b.id));
         for package in &mut self.packages {
             package.artifacts.sort_by(|a, b| {
-                (&a.path, &a.mod_name, &a.artifact.target).cmp(&(
-                    &b.path,
-                    &b.mod_name,
-                    &b.artifact.target,
-                ))
+                (&a.path, &a.mod_name, &a.artifact.target).cmp(&(&b.path, &b.mod_name, &b.artifact.target))
             });
         }
     }
@@ -280,10 +252,7 @@ impl Package {
     /// `E_LOCK`, with the lock's path in it.
     pub fn check(&self, lock_path: &Path) -> Result<(), Error> {
         self.problem().map_or(Ok(()), |reason| {
-            Err(broken(
-                lock_path,
-                format!("{reason}, in the entry of: {}", self.id),
-            ))
+            Err(broken(lock_path, format!("{reason}, in the entry of: {}", self.id)))
         })
     }
 
@@ -292,17 +261,10 @@ impl Package {
             return Some(error.to_string());
         }
         if !self.tree.strip_prefix("sha256:").is_some_and(is_sha256) {
-            return Some(format!(
-                "expected tree = \"sha256:<64 hex digits>\", got {:?}",
-                self.tree
-            ));
+            return Some(format!("expected tree = \"sha256:<64 hex digits>\", got {:?}", self.tree));
         }
         self.artifacts.iter().find_map(|row| {
-            let path = if row.path == ROOT {
-                Ok(())
-            } else {
-                check_path(&row.path)
-            };
+            let path = if row.path == ROOT { Ok(()) } else { check_path(&row.path) };
             check_mod_name(&row.mod_name)
                 .and(path)
                 .map_err(|error| error.to_string())
@@ -313,10 +275,7 @@ impl Package {
 }
 
 fn broken(path: &Path, reason: String) -> Error {
-    Error::Lock {
-        path: path.to_owned(),
-        reason,
-    }
+    Error::Lock { path: path.to_owned(), reason }
 }
 
 #[cfg(test)]

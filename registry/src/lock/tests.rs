@@ -73,12 +73,7 @@ fn git_fields_are_kept() {
         ..package("git:github.com/o/r")
     };
     lock.insert(git.clone());
-    assert_eq!(
-        parse(&lock.to_toml().unwrap())
-            .unwrap()
-            .get("git:github.com/o/r"),
-        Some(&lock.packages()[0])
-    );
+    assert_eq!(parse(&lock.to_toml().unwrap()).unwrap().get("git:github.com/o/r"), Some(&lock.packages()[0]));
     assert_eq!(lock.packages()[0].git_ref, git.git_ref);
 }
 
@@ -88,8 +83,7 @@ fn a_newer_version_asks_for_a_newer_cmd() {
         parse("version = 2\n[future]\n").unwrap_err(),
         (
             "E_LOCK_VERSION",
-            "the lock file mods.lock needs a newer cmd, update cmd, expected version 1, got: 2"
-                .to_owned()
+            "the lock file mods.lock needs a newer cmd, update cmd, expected version 1, got: 2".to_owned()
         )
     );
     assert_eq!(parse("").unwrap_err().0, "E_LOCK");
@@ -97,9 +91,7 @@ fn a_newer_version_asks_for_a_newer_cmd() {
 
 #[test]
 fn two_entries_for_a_package_are_refused() {
-    let one = Lock {
-        packages: vec![package("file:a"), package("file:a")],
-    };
+    let one = Lock { packages: vec![package("file:a"), package("file:a")] };
     assert_eq!(
         parse(&one.to_toml().unwrap()).unwrap_err().1,
         "the lock file mods.lock cannot be used, restore it, or delete it and run cmd mods add for each package: expected one entry for a package, got two for: file:a"
@@ -115,30 +107,12 @@ fn nothing_in_an_edited_lock_leads_out_of_the_store() {
         changed.check(path).map_err(|error| error.code())
     };
     assert_eq!(code(&|_| {}), Ok(()));
-    assert_eq!(
-        code(&|package| package.artifacts[0].path = ROOT.to_owned()),
-        Ok(())
-    );
-    assert_eq!(
-        code(&|package| package.id = "file:../../x".to_owned()),
-        Err("E_LOCK")
-    );
-    assert_eq!(
-        code(&|package| package.tree = "sha256:../../x".to_owned()),
-        Err("E_LOCK")
-    );
-    assert_eq!(
-        code(&|package| package.artifacts[0].path = "../x".to_owned()),
-        Err("E_LOCK")
-    );
-    assert_eq!(
-        code(&|package| package.artifacts[0].artifact.file = "/etc/x.so".to_owned()),
-        Err("E_LOCK")
-    );
-    assert_eq!(
-        code(&|package| package.artifacts[0].mod_name = "../x".to_owned()),
-        Err("E_LOCK")
-    );
+    assert_eq!(code(&|package| package.artifacts[0].path = ROOT.to_owned()), Ok(()));
+    assert_eq!(code(&|package| package.id = "file:../../x".to_owned()), Err("E_LOCK"));
+    assert_eq!(code(&|package| package.tree = "sha256:../../x".to_owned()), Err("E_LOCK"));
+    assert_eq!(code(&|package| package.artifacts[0].path = "../x".to_owned()), Err("E_LOCK"));
+    assert_eq!(code(&|package| package.artifacts[0].artifact.file = "/etc/x.so".to_owned()), Err("E_LOCK"));
+    assert_eq!(code(&|package| package.artifacts[0].mod_name = "../x".to_owned()), Err("E_LOCK"));
 }
 
 #[test]

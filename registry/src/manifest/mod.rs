@@ -66,11 +66,7 @@ pub struct Artifact {
     /// Size of the library in bytes.
     pub size: u64,
     /// The oldest glibc that it runs on.
-    #[serde(
-        with = "version::optional_text",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(with = "version::optional_text", default, skip_serializing_if = "Option::is_none")]
     pub glibc: Option<MajorMinor>,
 }
 
@@ -119,8 +115,7 @@ impl Manifest {
     pub fn read(mod_dir: &Path) -> Result<Parsed, Error> {
         let path = mod_dir.join(FILE_NAME);
         let bytes = disk::read_bounded(&path, MAX_BYTES)?;
-        let text = String::from_utf8(bytes)
-            .map_err(|_| broken(&path, "it is not UTF-8 text".to_owned()))?;
+        let text = String::from_utf8(bytes).map_err(|_| broken(&path, "it is not UTF-8 text".to_owned()))?;
         Self::parse(&text, &path)
     }
 
@@ -130,33 +125,19 @@ impl Manifest {
     /// `E_MANIFEST` when it is broken, `E_MOD_SCHEMA` when it needs a newer cmd.
     pub fn parse(text: &str, path: &Path) -> Result<Parsed, Error> {
         if text.len() as u64 > MAX_BYTES {
-            return Err(broken(
-                path,
-                format!("expected at most {MAX_BYTES} bytes, got: {}", text.len()),
-            ));
+            return Err(broken(path, format!("expected at most {MAX_BYTES} bytes, got: {}", text.len())));
         }
-        let table: toml::Table = text
-            .parse()
-            .map_err(|error| broken(path, one_line(&error)))?;
+        let table: toml::Table = text.parse().map_err(|error| broken(path, one_line(&error)))?;
         match table.get("schema").and_then(toml::Value::as_integer) {
             Some(SCHEMA) => {}
             Some(found) => {
-                return Err(Error::ManifestSchema {
-                    path: path.to_owned(),
-                    expected: SCHEMA,
-                    found,
-                });
+                return Err(Error::ManifestSchema { path: path.to_owned(), expected: SCHEMA, found });
             }
             None => {
-                return Err(broken(
-                    path,
-                    format!("expected schema = {SCHEMA}, got none"),
-                ));
+                return Err(broken(path, format!("expected schema = {SCHEMA}, got none")));
             }
         }
-        let raw: Raw = table
-            .try_into()
-            .map_err(|error| broken(path, one_line(&error)))?;
+        let raw: Raw = table.try_into().map_err(|error| broken(path, one_line(&error)))?;
         let warnings = unknown_keys(&raw);
         let manifest = Self {
             name: raw.name,
@@ -190,10 +171,7 @@ impl Manifest {
             signer: self.signer.clone(),
             artifact: artifacts
                 .into_iter()
-                .map(|artifact| RawArtifact {
-                    artifact,
-                    unknown: toml::Table::new(),
-                })
+                .map(|artifact| RawArtifact { artifact, unknown: toml::Table::new() })
                 .collect(),
             unknown: toml::Table::new(),
         };
@@ -205,56 +183,35 @@ impl Manifest {
     /// # Errors
     /// `E_NO_ARTIFACT`, `E_INTERFACE_MAJOR`, `E_INTERFACE_MINOR`, `E_GLIBC`.
     pub fn choose(&self, host: &HostFacts) -> Result<&Artifact, Error> {
-        let Some(artifact) = self
-            .artifacts
-            .iter()
-            .find(|artifact| artifact.target == host.target)
-        else {
+        let Some(artifact) = self.artifacts.iter().find(|artifact| artifact.target == host.target) else {
             return Err(Error::NoArtifact {
                 name: self.name.clone(),
                 target: host.target.clone(),
                 available: self.targets(),
             });
         };
-        let refused = |refusal: Refusal| Error::Refused {
-            file: artifact.file.clone().into(),
-            refusal,
-        };
+        let refused = |refusal: Refusal| Error::Refused { file: artifact.file.clone().into(), refusal };
         check_interface(self.interface, host.interface).map_err(refused)?;
         check_glibc(artifact.glibc, host.glibc).map_err(refused)?;
         Ok(artifact)
     }
 
     fn targets(&self) -> String {
-        let targets: Vec<&str> = self
-            .artifacts
-            .iter()
-            .map(|artifact| artifact.target.as_str())
-            .collect();
-        if targets.is_empty() {
-            "none".to_owned()
-        } else {
-            targets.join(", ")
-        }
+        let targets: Vec<&str> = self.artifacts.iter().map(|artifact| artifact.target.as_str()).collect();
+        if targets.is_empty() { "none".to_owned() } else { targets.join(", ") }
     }
 
     /// What the types do not say; a failure is a clause.
     fn check(&self) -> Result<(), String> {
         check_mod_name(&self.name).map_err(|error| error.to_string())?;
         if self.artifacts.len() > MAX_ARTIFACTS {
-            return Err(format!(
-                "expected at most {MAX_ARTIFACTS} artifacts, got: {}",
-                self.artifacts.len()
-            ));
+            return Err(format!("expected at most {MAX_ARTIFACTS} artifacts, got: {}", self.artifacts.len()));
         }
         let mut targets = BTreeSet::new();
         for artifact in &self.artifacts {
             artifact.check()?;
             if !targets.insert(&artifact.target) {
-                return Err(format!(
-                    "expected one artifact for a target, got two for: {}",
-                    artifact.target
-                ));
+                return Err(format!("expected one artifact for a target, got two for: {}", artifact.target));
             }
         }
         Ok(())
@@ -264,22 +221,13 @@ impl Manifest {
 impl Artifact {
     pub(crate) fn check(&self) -> Result<(), String> {
         let target_shape = self.target.contains('-')
-            && self
-                .target
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
+            && self.target.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
         if !target_shape {
-            return Err(format!(
-                "expected a Rust target triple, got: {:?}",
-                self.target
-            ));
+            return Err(format!("expected a Rust target triple, got: {:?}", self.target));
         }
         check_path(&self.file).map_err(|error| error.to_string())?;
         if !is_sha256(&self.sha256) {
-            return Err(format!(
-                "expected a sha256 of 64 lower-case hex digits, got: {:?}",
-                self.sha256
-            ));
+            return Err(format!("expected a sha256 of 64 lower-case hex digits, got: {:?}", self.sha256));
         }
         Ok(())
     }
@@ -287,23 +235,15 @@ impl Artifact {
 
 fn unknown_keys(raw: &Raw) -> Vec<String> {
     let top = raw.unknown.keys().map(String::clone);
-    let nested = raw
-        .artifact
-        .iter()
-        .flat_map(|row| row.unknown.keys().map(|key| format!("artifact.{key}")));
+    let nested = raw.artifact.iter().flat_map(|row| row.unknown.keys().map(|key| format!("artifact.{key}")));
     let keys: BTreeSet<String> = top.chain(nested).collect();
     keys.into_iter()
-        .map(|key| {
-            format!("{FILE_NAME} has a key that this cmd does not know, it is ignored: {key}")
-        })
+        .map(|key| format!("{FILE_NAME} has a key that this cmd does not know, it is ignored: {key}"))
         .collect()
 }
 
 fn broken(path: &Path, reason: String) -> Error {
-    Error::Manifest {
-        path: path.to_owned(),
-        reason,
-    }
+    Error::Manifest { path: path.to_owned(), reason }
 }
 
 /// The message of a TOML error, without the drawing of the place.

@@ -13,17 +13,8 @@ pub struct HostFacts {
 }
 
 /// The libraries that every machine of a target has, by their names up to the version.
-const SYSTEM_LIBRARIES: [&str; 9] = [
-    "libc",
-    "libm",
-    "libdl",
-    "libpthread",
-    "librt",
-    "libgcc_s",
-    "ld-linux",
-    "ld64",
-    "ld-musl",
-];
+const SYSTEM_LIBRARIES: [&str; 9] =
+    ["libc", "libm", "libdl", "libpthread", "librt", "libgcc_s", "ld-linux", "ld64", "ld-musl"];
 
 /// Judges a library for this host, in a fixed order: machine, metadata, interface, target, panic strategy, glibc,
 /// needed libraries, then what else a loader would do unasked.
@@ -58,9 +49,7 @@ pub fn check_declared(inspection: &Inspection, target: &str) -> Result<Metadata,
 fn metadata(inspection: &Inspection) -> Result<&Metadata, Refusal> {
     match (&inspection.metadata, &inspection.metadata_problem) {
         (Some(metadata), _) => Ok(metadata),
-        (None, Some(reason)) => Err(Refusal::Metadata {
-            reason: reason.clone(),
-        }),
+        (None, Some(reason)) => Err(Refusal::Metadata { reason: reason.clone() }),
         (None, None) => Err(Refusal::NoMetadata),
     }
 }
@@ -112,30 +101,20 @@ fn check_target(metadata: &Metadata, target: &str) -> Result<(), Refusal> {
     if metadata.target == target {
         return Ok(());
     }
-    Err(Refusal::Target {
-        found: metadata.target.clone(),
-        expected: target.to_owned(),
-    })
+    Err(Refusal::Target { found: metadata.target.clone(), expected: target.to_owned() })
 }
 
 fn check_panic(inspection: &Inspection, metadata: &Metadata) -> Result<(), Refusal> {
     if metadata.panic != "unwind" {
-        return Err(Refusal::PanicAbort {
-            found: metadata.panic.clone(),
-        });
+        return Err(Refusal::PanicAbort { found: metadata.panic.clone() });
     }
     if inspection.format == Format::Elf && !inspection.unwinds {
-        return Err(Refusal::PanicAbort {
-            found: "no unwind symbol".to_owned(),
-        });
+        return Err(Refusal::PanicAbort { found: "no unwind symbol".to_owned() });
     }
     Ok(())
 }
 
-pub(crate) fn check_glibc(
-    found: Option<MajorMinor>,
-    host: Option<MajorMinor>,
-) -> Result<(), Refusal> {
+pub(crate) fn check_glibc(found: Option<MajorMinor>, host: Option<MajorMinor>) -> Result<(), Refusal> {
     match (found, host) {
         (Some(found), Some(host)) if found > host => Err(Refusal::Glibc { found, host }),
         _ => Ok(()),
@@ -144,14 +123,8 @@ pub(crate) fn check_glibc(
 
 /// What the loader would do on the library's behalf, beside loading it.
 fn check_linking(inspection: &Inspection) -> Result<(), Refusal> {
-    if let Some(library) = inspection
-        .needed
-        .iter()
-        .find(|library| !is_system_library(library))
-    {
-        return Err(Refusal::Needed {
-            library: library.clone(),
-        });
+    if let Some(library) = inspection.needed.iter().find(|library| !is_system_library(library)) {
+        return Err(Refusal::Needed { library: library.clone() });
     }
     if let Some(tag) = inspection.search_path {
         return Err(Refusal::Rpath { tag });
@@ -165,9 +138,7 @@ fn check_linking(inspection: &Inspection) -> Result<(), Refusal> {
     if inspection.static_tls {
         return Err(Refusal::StaticTls);
     }
-    inspection
-        .audit
-        .map_or(Ok(()), |tag| Err(Refusal::Audit { tag }))
+    inspection.audit.map_or(Ok(()), |tag| Err(Refusal::Audit { tag }))
 }
 
 /// `libc.so.6`, `libc.musl-x86_64.so.1`, `ld-linux-x86-64.so.2`; a path is never one.

@@ -19,29 +19,20 @@ pub(super) fn inspect(file: &object::File<'_>, inspection: &mut Inspection) -> R
     };
     match read {
         Ok(false) => Ok(()),
-        Ok(true) => Err(Refusal::NotALibrary {
-            found: "a program".to_owned(),
-        }),
-        Err(error) => Err(Refusal::NotALibrary {
-            found: format!("a damaged ELF file ({error})"),
-        }),
+        Ok(true) => Err(Refusal::NotALibrary { found: "a program".to_owned() }),
+        Err(error) => Err(Refusal::NotALibrary { found: format!("a damaged ELF file ({error})") }),
     }
 }
 
 /// Reads the dynamic section, the program headers and the symbol versions; true for a position-independent program,
 /// which has the type of a shared library.
-fn dynamic<Elf: FileHeader>(
-    file: &ElfFile<'_, Elf>,
-    found: &mut Inspection,
-) -> object::Result<bool> {
+fn dynamic<Elf: FileHeader>(file: &ElfFile<'_, Elf>, found: &mut Inspection) -> object::Result<bool> {
     let endian = file.endian();
     let table = file.elf_dynamic_table()?;
     let mut program = false;
     for entry in table.iter() {
         match entry.tag {
-            elf::DT_NEEDED => found
-                .needed
-                .push(String::from_utf8_lossy(table.string(entry)?).into_owned()),
+            elf::DT_NEEDED => found.needed.push(String::from_utf8_lossy(table.string(entry)?).into_owned()),
             elf::DT_RPATH => found.search_path = Some("DT_RPATH"),
             elf::DT_RUNPATH => found.search_path = Some("DT_RUNPATH"),
             elf::DT_AUDIT => found.audit = Some("DT_AUDIT"),
@@ -106,7 +97,7 @@ fn glibc_version(name: &[u8]) -> Option<MajorMinor> {
 
 fn imports<Elf: FileHeader>(file: &ElfFile<'_, Elf>) -> object::Result<bool> {
     use object::ObjectSymbol;
-    Ok(file.dynamic_symbols().any(|symbol| {
-        symbol.is_undefined() && symbol.name_bytes().is_ok_and(|name| name == UNWIND)
-    }))
+    Ok(file
+        .dynamic_symbols()
+        .any(|symbol| symbol.is_undefined() && symbol.name_bytes().is_ok_and(|name| name == UNWIND)))
 }

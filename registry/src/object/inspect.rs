@@ -59,24 +59,19 @@ pub struct Inspection {
 /// [`Refusal::NotALibrary`] for everything that is not a shared library: a text, an object file, a program, a
 /// truncated file.
 pub fn inspect(bytes: &[u8]) -> Result<Inspection, Refusal> {
-    let not_a_library = |found: &str| Refusal::NotALibrary {
-        found: found.to_owned(),
-    };
+    let not_a_library = |found: &str| Refusal::NotALibrary { found: found.to_owned() };
     let kind = FileKind::parse(bytes).map_err(|_| not_a_library(describe(bytes)))?;
     let format = match kind {
         FileKind::Elf32 | FileKind::Elf64 => Format::Elf,
         FileKind::MachO32 | FileKind::MachO64 => Format::MachO,
         FileKind::Pe32 | FileKind::Pe64 => Format::Pe,
         FileKind::MachOFat32 | FileKind::MachOFat64 => {
-            return Err(not_a_library(
-                "a universal file, split it with lipo -thin, one artifact a target",
-            ));
+            return Err(not_a_library("a universal file, split it with lipo -thin, one artifact a target"));
         }
         _ => return Err(not_a_library("another kind of object file")),
     };
-    let damaged = |error: object::Error| {
-        not_a_library(&format!("a damaged {} file ({error})", format.name()))
-    };
+    let damaged =
+        |error: object::Error| not_a_library(&format!("a damaged {} file ({error})", format.name()));
     let file = object::File::parse(bytes).map_err(damaged)?;
     match file.kind() {
         ObjectKind::Dynamic => {}
@@ -92,15 +87,8 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Refusal> {
 
 /// What all formats have.
 fn common(format: Format, file: &object::File<'_>) -> Result<Inspection, object::Error> {
-    let name = if format == Format::MachO {
-        "__cmdmod"
-    } else {
-        ".cmdmod"
-    };
-    let section = file
-        .section_by_name(name)
-        .map(|section| section.data())
-        .transpose()?;
+    let name = if format == Format::MachO { "__cmdmod" } else { ".cmdmod" };
+    let section = file.section_by_name(name).map(|section| section.data()).transpose()?;
     let (metadata, metadata_problem) = match section.map(Metadata::parse) {
         None => (None, None),
         Some(Ok(metadata)) => (Some(metadata), None),

@@ -53,18 +53,13 @@ impl Metadata {
     /// Reads the section's bytes; the reason for a failure is a clause.
     pub(super) fn parse(section: &[u8]) -> Result<Self, String> {
         if section.len() > MAX_METADATA {
-            return Err(format!(
-                "it has {} bytes, at most {MAX_METADATA} are read",
-                section.len()
-            ));
+            return Err(format!("it has {} bytes, at most {MAX_METADATA} are read", section.len()));
         }
         let padding = section.iter().rev().take_while(|byte| **byte == 0).count();
         let json = &section[..section.len() - padding];
         let Schema { schema } = serde_json::from_slice(json).map_err(|error| error.to_string())?;
         if schema != SCHEMA {
-            return Err(format!(
-                "its schema is {schema}, this version of cmd reads {SCHEMA}"
-            ));
+            return Err(format!("its schema is {schema}, this version of cmd reads {SCHEMA}"));
         }
         let raw: Raw = serde_json::from_slice(json).map_err(|error| error.to_string())?;
         crate::portable::check_mod_name(&raw.name).map_err(|error| error.to_string())?;

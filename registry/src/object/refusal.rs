@@ -12,9 +12,7 @@ pub enum Refusal {
         found: String,
     },
     /// For another processor or system.
-    #[error(
-        "built for another machine, install a build for this one, expected {expected}, got: {found}"
-    )]
+    #[error("built for another machine, install a build for this one, expected {expected}, got: {found}")]
     Machine {
         /// Processor and format of the file.
         found: String,
@@ -22,9 +20,7 @@ pub enum Refusal {
         expected: String,
     },
     /// No metadata section.
-    #[error(
-        "a shared library, but not a mod: it has no .cmdmod section, export the mod with export_mod!"
-    )]
+    #[error("a shared library, but not a mod: it has no .cmdmod section, export the mod with export_mod!")]
     NoMetadata,
     /// A metadata section that cannot be read.
     #[error(
@@ -51,9 +47,7 @@ pub enum Refusal {
         host: MajorMinor,
     },
     /// The target triple differs.
-    #[error(
-        "built for another target, install a build for this one, expected {expected}, got: {found}"
-    )]
+    #[error("built for another target, install a build for this one, expected {expected}, got: {found}")]
     Target {
         /// The mod's.
         found: String,

@@ -28,10 +28,7 @@ fn a_good_library_gives_its_metadata() {
         panic: "unwind".to_owned(),
         rustc: Some("1.95.0".to_owned()),
     };
-    assert_eq!(
-        inspect_and_check(&Mod::default().library(), &host()),
-        Ok(expected)
-    );
+    assert_eq!(inspect_and_check(&Mod::default().library(), &host()), Ok(expected));
 }
 
 #[test]
@@ -39,37 +36,18 @@ fn what_is_not_a_shared_library_is_named() {
     assert_eq!(not_a_library(b""), "an empty file");
     assert_eq!(not_a_library(b"#!/bin/sh\n"), "a script");
     assert_eq!(not_a_library(b"hello"), "a text file");
-    assert_eq!(
-        not_a_library(&[0x1f, 0x8b, 8]),
-        "a gzip archive, install it with cmd mods add"
-    );
-    assert_eq!(
-        not_a_library(&[0xff, 0xfe, 0x80]),
-        "an unknown kind of file"
-    );
-    assert_eq!(
-        not_a_library(&cc("int f(void) { return 1; }", &["-c"])),
-        "an object file that is not linked"
-    );
-    assert_eq!(
-        not_a_library(&cc("int main(void) { return 1; }", &["-no-pie"])),
-        "a program"
-    );
-    assert_eq!(
-        not_a_library(&cc("int main(void) { return 1; }", &["-pie", "-fPIE"])),
-        "a program"
-    );
+    assert_eq!(not_a_library(&[0x1f, 0x8b, 8]), "a gzip archive, install it with cmd mods add");
+    assert_eq!(not_a_library(&[0xff, 0xfe, 0x80]), "an unknown kind of file");
+    assert_eq!(not_a_library(&cc("int f(void) { return 1; }", &["-c"])), "an object file that is not linked");
+    assert_eq!(not_a_library(&cc("int main(void) { return 1; }", &["-no-pie"])), "a program");
+    assert_eq!(not_a_library(&cc("int main(void) { return 1; }", &["-pie", "-fPIE"])), "a program");
 }
 
 #[test]
 fn a_truncated_library_is_never_a_panic_and_never_good() {
     let library = Mod::default().library();
     for length in (0..library.len()).step_by(997).chain([library.len() - 1]) {
-        assert_eq!(
-            refused(&library[..length], &host()).0,
-            "E_NOT_A_LIBRARY",
-            "{length}"
-        );
+        assert_eq!(refused(&library[..length], &host()).0, "E_NOT_A_LIBRARY", "{length}");
     }
 }
 
@@ -77,16 +55,11 @@ fn a_truncated_library_is_never_a_panic_and_never_good() {
 fn another_machine_is_refused() {
     let mut arm = Mod::default().library();
     arm[18..20].copy_from_slice(&183u16.to_le_bytes());
-    let host = HostFacts {
-        target: "x86_64-unknown-linux-gnu".to_owned(),
-        ..host()
-    };
-    let expected = "built for another machine, install a build for this one, expected x86_64 ELF, got: aarch64 ELF";
+    let host = HostFacts { target: "x86_64-unknown-linux-gnu".to_owned(), ..host() };
+    let expected =
+        "built for another machine, install a build for this one, expected x86_64 ELF, got: aarch64 ELF";
     assert_eq!(refused(&arm, &host), ("E_MACHINE", expected.to_owned()));
-    let mac = HostFacts {
-        target: "x86_64-apple-darwin".to_owned(),
-        ..host
-    };
+    let mac = HostFacts { target: "x86_64-apple-darwin".to_owned(), ..host };
     assert_eq!(refused(&Mod::default().library(), &mac).0, "E_MACHINE");
 }
 
@@ -104,28 +77,12 @@ fn broken_metadata_says_what_is_broken() {
         let start = "the .cmdmod section cannot be read, rebuild the mod with a current mod-interface, or update cmd: ";
         message.strip_prefix(start).unwrap().to_owned()
     };
-    assert_eq!(
-        reason("{"),
-        "EOF while parsing an object at line 1 column 1"
-    );
-    assert_eq!(
-        reason(r#"{"schema":2}"#),
-        "its schema is 2, this version of cmd reads 1"
-    );
-    assert_eq!(
-        reason(r#"{"schema":1}"#),
-        "missing field `name` at line 1 column 12"
-    );
+    assert_eq!(reason("{"), "EOF while parsing an object at line 1 column 1");
+    assert_eq!(reason(r#"{"schema":2}"#), "its schema is 2, this version of cmd reads 1");
+    assert_eq!(reason(r#"{"schema":1}"#), "missing field `name` at line 1 column 12");
     let interface = Mod::default().json().replace("\"1.0\"", "\"1\"");
-    assert_eq!(
-        reason(&interface).split(" at line").next(),
-        Some("expected a version like \"1.0\", got: 1")
-    );
-    let name = Mod {
-        name: "../x",
-        ..Mod::default()
-    }
-    .json();
+    assert_eq!(reason(&interface).split(" at line").next(), Some("expected a version like \"1.0\", got: 1"));
+    let name = Mod { name: "../x", ..Mod::default() }.json();
     assert_eq!(
         reason(&name),
         "the mod name is not usable, expected lower-case letters, digits and dashes, at most 64, and no device name, got: \"../x\""
@@ -141,17 +98,8 @@ fn metadata_over_the_limit_is_not_read() {
 
 #[test]
 fn another_major_version_and_a_newer_minor_one_are_told_apart() {
-    let library = |interface| {
-        Mod {
-            interface,
-            ..Mod::default()
-        }
-        .library()
-    };
-    let facts = HostFacts {
-        interface: (1, 2),
-        ..host()
-    };
+    let library = |interface| Mod { interface, ..Mod::default() }.library();
+    let facts = HostFacts { interface: (1, 2), ..host() };
     for interface in ["1.0", "1.2"] {
         assert!(inspect_and_check(&library(interface), &facts).is_ok());
     }
@@ -175,35 +123,19 @@ fn another_major_version_and_a_newer_minor_one_are_told_apart() {
 #[test]
 fn another_target_of_the_same_machine_is_refused() {
     let musl = target().replace("-gnu", "-musl");
-    let library = Mod {
-        target: musl.clone(),
-        ..Mod::default()
-    }
-    .library();
-    let expected = format!(
-        "built for another target, install a build for this one, expected {}, got: {musl}",
-        target()
-    );
+    let library = Mod { target: musl.clone(), ..Mod::default() }.library();
+    let expected =
+        format!("built for another target, install a build for this one, expected {}, got: {musl}", target());
     assert_eq!(refused(&library, &host()), ("E_TARGET", expected));
 }
 
 #[test]
 fn a_library_that_aborts_on_panic_is_refused_whatever_it_says() {
     let start = "built so that a panic ends the whole program, remove panic = \"abort\" from the profile and rebuild, expected unwind, got: ";
-    let says_so = Mod {
-        panic: "abort",
-        ..Mod::default()
-    }
-    .library();
-    assert_eq!(
-        refused(&says_so, &host()),
-        ("E_PANIC_ABORT", format!("{start}abort"))
-    );
+    let says_so = Mod { panic: "abort", ..Mod::default() }.library();
+    assert_eq!(refused(&says_so, &host()), ("E_PANIC_ABORT", format!("{start}abort")));
     let lies = with_metadata(&rustc(&["-C", "panic=abort"]), &Mod::default().json());
-    assert_eq!(
-        refused(&lies, &host()),
-        ("E_PANIC_ABORT", format!("{start}no unwind symbol"))
-    );
+    assert_eq!(refused(&lies, &host()), ("E_PANIC_ABORT", format!("{start}no unwind symbol")));
 }
 
 #[test]
@@ -229,10 +161,7 @@ fn a_glibc_that_is_too_old_is_named_before_the_loader_fails() {
 #[test]
 fn threat_20_other_libraries_and_search_paths_are_refused() {
     let other = tempfile::tempdir().unwrap();
-    let library = cc(
-        "int other(void) { return 1; }",
-        &["-shared", "-fPIC", "-Wl,-soname,libother.so.1"],
-    );
+    let library = cc("int other(void) { return 1; }", &["-shared", "-fPIC", "-Wl,-soname,libother.so.1"]);
     std::fs::write(other.path().join("libother.so"), library).unwrap();
     let folder = other.path().to_str().unwrap();
     let built = |arguments: &[&str]| with_metadata(&rustc(arguments), &Mod::default().json());
@@ -244,32 +173,19 @@ fn threat_20_other_libraries_and_search_paths_are_refused() {
     assert_eq!(refused(&rpath, &host()), ("E_RPATH", expected.to_owned()));
     let runpath = built(&["-C", "link-args=-Wl,-rpath,$ORIGIN -Wl,--enable-new-dtags"]);
     assert_eq!(inspect(&runpath).search_path, Some("DT_RUNPATH"));
-    let audit = |option: &str| {
-        inspect(&cc(
-            "int f(void) { return 1; }",
-            &["-shared", "-fPIC", option],
-        ))
-        .audit
-    };
+    let audit = |option: &str| inspect(&cc("int f(void) { return 1; }", &["-shared", "-fPIC", option])).audit;
     assert_eq!(audit("-Wl,--depaudit=/tmp/a.so"), Some("DT_DEPAUDIT"));
     assert_eq!(audit("-Wl,--filter=liba.so"), Some("DT_FILTER"));
 }
 
 #[test]
 fn stack_text_relocations_and_static_tls_are_read_from_the_file() {
-    let shared =
-        |source: &str, more: &[&str]| inspect(&cc(source, &[&["-shared", "-fPIC"], more].concat()));
+    let shared = |source: &str, more: &[&str]| inspect(&cc(source, &[&["-shared", "-fPIC"], more].concat()));
     let plain = shared("int f(void) { return 1; }", &[]);
-    assert_eq!(
-        (
-            plain.executable_stack,
-            plain.text_relocation,
-            plain.static_tls
-        ),
-        (false, false, false)
-    );
+    assert_eq!((plain.executable_stack, plain.text_relocation, plain.static_tls), (false, false, false));
     assert!(shared("int f(void) { return 1; }", &["-Wl,-z,execstack"]).executable_stack);
-    let tls = "static __thread int x __attribute__((tls_model(\"initial-exec\"))); int f(void) { return x++; }";
+    let tls =
+        "static __thread int x __attribute__((tls_model(\"initial-exec\"))); int f(void) { return x++; }";
     assert!(shared(tls, &[]).static_tls);
     let text = "int x; __asm__(\".text\\n.global y\\ny: .quad x\\n\"); ";
     assert!(shared(text, &["-Wl,-z,notext"]).text_relocation);
@@ -279,46 +195,13 @@ fn stack_text_relocations_and_static_tls_are_read_from_the_file() {
 fn each_of_these_is_refused_by_its_own_code() {
     let good = inspect(&Mod::default().library());
     let code = |changed: Inspection| check(&changed, &host()).map_err(|refusal| refusal.code());
-    assert_eq!(
-        code(Inspection {
-            text_relocation: true,
-            ..good.clone()
-        }),
-        Err("E_TEXTREL")
-    );
-    assert_eq!(
-        code(Inspection {
-            executable_stack: true,
-            ..good.clone()
-        }),
-        Err("E_EXEC_STACK")
-    );
-    assert_eq!(
-        code(Inspection {
-            static_tls: true,
-            ..good.clone()
-        }),
-        Err("E_STATIC_TLS")
-    );
-    assert_eq!(
-        code(Inspection {
-            audit: Some("DT_AUDIT"),
-            ..good.clone()
-        }),
-        Err("E_AUDIT")
-    );
-    for needed in [
-        "/tmp/libc.so.6",
-        "libcrypto.so.3",
-        "libmagic.so.1",
-        "libc++.so.1",
-        "libstdc++.so.6",
-    ] {
+    assert_eq!(code(Inspection { text_relocation: true, ..good.clone() }), Err("E_TEXTREL"));
+    assert_eq!(code(Inspection { executable_stack: true, ..good.clone() }), Err("E_EXEC_STACK"));
+    assert_eq!(code(Inspection { static_tls: true, ..good.clone() }), Err("E_STATIC_TLS"));
+    assert_eq!(code(Inspection { audit: Some("DT_AUDIT"), ..good.clone() }), Err("E_AUDIT"));
+    for needed in ["/tmp/libc.so.6", "libcrypto.so.3", "libmagic.so.1", "libc++.so.1", "libstdc++.so.6"] {
         assert_eq!(
-            code(Inspection {
-                needed: vec![needed.to_owned()],
-                ..good.clone()
-            }),
+            code(Inspection { needed: vec![needed.to_owned()], ..good.clone() }),
             Err("E_NEEDED"),
             "{needed}"
         );
@@ -332,39 +215,15 @@ fn each_of_these_is_refused_by_its_own_code() {
         "ld-musl-x86_64.so.1",
         "ld64.so.2",
     ] {
-        assert!(
-            code(Inspection {
-                needed: vec![needed.to_owned()],
-                ..good.clone()
-            })
-            .is_ok(),
-            "{needed}"
-        );
+        assert!(code(Inspection { needed: vec![needed.to_owned()], ..good.clone() }).is_ok(), "{needed}");
     }
 }
 
 #[test]
 fn the_first_reason_in_the_documented_order_is_given() {
-    let good = inspect(
-        &Mod {
-            interface: "2.0",
-            panic: "abort",
-            ..Mod::default()
-        }
-        .library(),
-    );
-    let bad = Inspection {
-        static_tls: true,
-        needed: vec!["x.so".to_owned()],
-        ..good
-    };
-    assert_eq!(
-        check(&bad, &host()).unwrap_err().code(),
-        "E_INTERFACE_MAJOR"
-    );
-    let machine = HostFacts {
-        target: "aarch64-apple-darwin".to_owned(),
-        ..host()
-    };
+    let good = inspect(&Mod { interface: "2.0", panic: "abort", ..Mod::default() }.library());
+    let bad = Inspection { static_tls: true, needed: vec!["x.so".to_owned()], ..good };
+    assert_eq!(check(&bad, &host()).unwrap_err().code(), "E_INTERFACE_MAJOR");
+    let machine = HostFacts { target: "aarch64-apple-darwin".to_owned(), ..host() };
     assert_eq!(check(&bad, &machine).unwrap_err().code(), "E_MACHINE");
 }

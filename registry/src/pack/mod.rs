@@ -92,10 +92,7 @@ pub fn pack(input: &PackInput) -> Result<PathBuf, Error> {
         files.insert(row.file.clone(), bytes);
         manifest.artifacts.push(row);
     }
-    files.insert(
-        manifest::FILE_NAME.to_owned(),
-        manifest.to_toml()?.into_bytes(),
-    );
+    files.insert(manifest::FILE_NAME.to_owned(), manifest.to_toml()?.into_bytes());
     files.insert("package.json".to_owned(), package_json(package, &manifest)?);
     let bytes = archive::pack(&files)?;
     fs::create_dir_all(&input.out_dir).at("create", &input.out_dir)?;
@@ -108,33 +105,20 @@ pub fn pack(input: &PackInput) -> Result<PathBuf, Error> {
 /// The row of a library in the manifest, and its bytes.
 fn add(artifact: &PackArtifact, manifest: &Manifest) -> Result<(Artifact, Vec<u8>), Error> {
     let bytes = disk::read_bounded(&artifact.path, MAX_LIBRARY)?;
-    let refused = |refusal| Error::Refused {
-        file: artifact.path.clone(),
-        refusal,
-    };
+    let refused = |refusal| Error::Refused { file: artifact.path.clone(), refusal };
     let inspection = object::inspect(&bytes).map_err(refused)?;
-    let name = artifact
-        .path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy();
+    let name = artifact.path.file_name().unwrap_or_default().to_string_lossy();
     let file = format!("bin/{}/{name}", artifact.target);
     let metadata =
         object::check_declared(&inspection, &artifact.target).map_err(|refusal| match refusal {
-            Refusal::Machine { .. } | Refusal::Target { .. } => Error::TargetLies {
-                file: file.clone(),
-                target: artifact.target.clone(),
-                refusal,
-            },
+            Refusal::Machine { .. } | Refusal::Target { .. } => {
+                Error::TargetLies { file: file.clone(), target: artifact.target.clone(), refusal }
+            }
             other => refused(other),
         })?;
     check_identity(manifest, &metadata, &file)?;
     let hash = hash_bytes(&bytes);
-    let floor = if artifact.target.contains("-gnu") {
-        inspection.glibc_floor
-    } else {
-        None
-    };
+    let floor = if artifact.target.contains("-gnu") { inspection.glibc_floor } else { None };
     let row = Artifact {
         target: artifact.target.clone(),
         file,

@@ -47,9 +47,7 @@ pub struct Store {
 impl Store {
     /// The store of a scope's folder (`~/.commandcode` or `<project>/.commandcode`). It need not be there.
     pub fn at(scope_root: &Path) -> Self {
-        Self {
-            root: scope_root.join("mods").join(".registry"),
-        }
+        Self { root: scope_root.join("mods").join(".registry") }
     }
 
     /// The `.registry` folder.
@@ -59,8 +57,7 @@ impl Store {
 
     /// The folder of an unpacked package.
     pub fn tree_dir(&self, tree: &str) -> PathBuf {
-        self.trees()
-            .join(tree.strip_prefix("sha256:").unwrap_or(tree))
+        self.trees().join(tree.strip_prefix("sha256:").unwrap_or(tree))
     }
 
     /// The pointer of a package, `None` when it is not installed.
@@ -72,11 +69,7 @@ impl Store {
         let Some(bytes) = disk::read_optional(&path, MAX_POINTER)? else {
             return Ok(None);
         };
-        serde_json::from_slice(&bytes)
-            .map(Some)
-            .map_err(|_| Error::NotInstalled {
-                package: id.to_owned(),
-            })
+        serde_json::from_slice(&bytes).map(Some).map_err(|_| Error::NotInstalled { package: id.to_owned() })
     }
 
     /// The files of all pointers, with the ids they stand for.
@@ -93,12 +86,7 @@ impl Store {
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
-            let refuse = |reason| {
-                Err(Error::Permissions {
-                    path: self.root.clone(),
-                    reason,
-                })
-            };
+            let refuse = |reason| Err(Error::Permissions { path: self.root.clone(), reason });
             let metadata = self.root.symlink_metadata().at("look at", &self.root)?;
             if !metadata.is_dir() {
                 return refuse("expected a folder, remove what is there and run cmd mods update");
@@ -119,12 +107,7 @@ impl Store {
         fs::create_dir_all(&self.root).at("create", &self.root)?;
         disk::set_mode(&self.root, 0o700)?;
         let path = self.root.join(".lock");
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .at("open", &path)?;
+        let file = File::options().create(true).truncate(false).write(true).open(&path).at("open", &path)?;
         match (file.try_lock(), wait) {
             (Ok(()), _) => {}
             (Err(TryLockError::WouldBlock), Some(wait)) => {
@@ -134,10 +117,7 @@ impl Store {
             (Err(TryLockError::WouldBlock), None) => return Err(Error::Busy { path }),
             (Err(TryLockError::Error(error)), _) => return Err(error).at("lock", &path),
         }
-        let held = Held {
-            store: self,
-            _lock: file,
-        };
+        let held = Held { store: self, _lock: file };
         held.prepare()?;
         Ok(held)
     }
@@ -153,11 +133,8 @@ impl Store {
 
 /// Where the pointer of a package is, below the `.registry` folder.
 pub(crate) fn pointer_path(id: &str) -> Result<PathBuf, Error> {
-    let bad = || Error::Name {
-        what: "package",
-        expected: "an id like npm:@team/review-mod",
-        name: id.to_owned(),
-    };
+    let bad =
+        || Error::Name { what: "package", expected: "an id like npm:@team/review-mod", name: id.to_owned() };
     let (kind, name) = id.split_once(':').ok_or_else(bad)?;
     if !KINDS.contains(&kind) || check_path(name).is_err() {
         return Err(bad());
@@ -176,11 +153,7 @@ fn collect_pointers(folder: &Path, kind: &str, name: &str, found: &mut Vec<(Stri
         if part == POINTER && entry.file_type().is_ok_and(|kind| kind.is_file()) {
             found.push((format!("{kind}:{name}"), entry.path()));
         } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            let name = if name.is_empty() {
-                part
-            } else {
-                format!("{name}/{part}")
-            };
+            let name = if name.is_empty() { part } else { format!("{name}/{part}") };
             collect_pointers(&entry.path(), kind, &name, found);
         }
     }
@@ -218,11 +191,7 @@ impl Held<'_> {
 
     /// Moves an unpacked package into the store. One that is there already is verified and used again; a damaged one is
     /// replaced. True when it was there.
-    pub(crate) fn commit(
-        &self,
-        staged: &Path,
-        files: &BTreeMap<String, FileHash>,
-    ) -> Result<bool, Error> {
+    pub(crate) fn commit(&self, staged: &Path, files: &BTreeMap<String, FileHash>) -> Result<bool, Error> {
         let target = self.store.tree_dir(&hash::tree_digest(files));
         if target.symlink_metadata().is_ok() {
             if tree_files(&target).is_ok_and(|found| found == *files) {
@@ -270,21 +239,14 @@ impl Held<'_> {
 
     /// Removes the unpacked packages that neither the lock nor a pointer names, now or as the one before.
     pub(crate) fn collect_garbage(&self, lock: &lock::Lock) -> Result<(), Error> {
-        let mut used: BTreeSet<PathBuf> = lock
-            .packages()
-            .iter()
-            .map(|package| self.store.tree_dir(&package.tree))
-            .collect();
+        let mut used: BTreeSet<PathBuf> =
+            lock.packages().iter().map(|package| self.store.tree_dir(&package.tree)).collect();
         for (id, _) in self.store.pointers() {
             let Ok(Some(pointer)) = self.store.pointer(&id) else {
                 continue;
             };
             let both = [Some(pointer.current), pointer.previous];
-            used.extend(
-                both.iter()
-                    .flatten()
-                    .map(|package| self.store.tree_dir(&package.tree)),
-            );
+            used.extend(both.iter().flatten().map(|package| self.store.tree_dir(&package.tree)));
         }
         let trees = self.store.trees();
         for entry in fs::read_dir(&trees).at("list", &trees)? {
@@ -307,11 +269,7 @@ fn seal(folder: &Path, outermost: bool) -> Result<(), Error> {
         }
     }
     disk::sync_folder(folder)?;
-    if outermost {
-        Ok(())
-    } else {
-        disk::set_mode(folder, 0o555)
-    }
+    if outermost { Ok(()) } else { disk::set_mode(folder, 0o555) }
 }
 
 /// The hashes of all files of an unpacked package, by their paths in it.
@@ -324,29 +282,18 @@ pub(crate) fn tree_files(root: &Path) -> Result<BTreeMap<String, FileHash>, Erro
     Ok(files)
 }
 
-fn add_files(
-    folder: &Path,
-    prefix: &str,
-    files: &mut BTreeMap<String, FileHash>,
-) -> Result<(), Error> {
+fn add_files(folder: &Path, prefix: &str, files: &mut BTreeMap<String, FileHash>) -> Result<(), Error> {
     for entry in fs::read_dir(folder).at("list", folder)? {
         let entry = entry.at("list", folder)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if prefix.is_empty() {
-            name
-        } else {
-            format!("{prefix}/{name}")
-        };
+        let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
         let kind = entry.file_type().at("look at", &entry.path())?;
         if kind.is_dir() {
             add_files(&entry.path(), &path, files)?;
         } else if kind.is_file() {
             files.insert(path, hash_file(&entry.path())?);
         } else {
-            return Err(Error::EntryType {
-                path,
-                found: "a link or a device".to_owned(),
-            });
+            return Err(Error::EntryType { path, found: "a link or a device".to_owned() });
         }
     }
     Ok(())

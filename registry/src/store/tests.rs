@@ -4,10 +4,7 @@ use crate::lock::Lock;
 const TREE: &str = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
 fn package(id: &str, tree: &str) -> lock::Package {
-    lock::Package {
-        tree: tree.to_owned(),
-        ..lock::Package::new(id.to_owned(), String::new())
-    }
+    lock::Package { tree: tree.to_owned(), ..lock::Package::new(id.to_owned(), String::new()) }
 }
 
 fn staged(held: &Held<'_>, content: &str) -> (TempDir, PathBuf, BTreeMap<String, FileHash>) {
@@ -21,33 +18,12 @@ fn staged(held: &Held<'_>, content: &str) -> (TempDir, PathBuf, BTreeMap<String,
 
 #[test]
 fn pointers_are_where_the_documentation_says() {
-    let path = |id: &str| {
-        pointer_path(id)
-            .map(|path| path.display().to_string())
-            .map_err(|error| error.code())
-    };
-    assert_eq!(
-        path("npm:@team/review-mod"),
-        Ok("npm/@team/review-mod/current".to_owned())
-    );
-    assert_eq!(
-        path("git:github.com/owner/repo"),
-        Ok("git/github.com/owner/repo/current".to_owned())
-    );
-    assert_eq!(
-        path("file:review-mod"),
-        Ok("file/review-mod/current".to_owned())
-    );
-    for id in [
-        "",
-        "npm:",
-        "npm",
-        "path:x",
-        "npm:../x",
-        "git:/etc",
-        "file:a\\b",
-        "store:x",
-    ] {
+    let path =
+        |id: &str| pointer_path(id).map(|path| path.display().to_string()).map_err(|error| error.code());
+    assert_eq!(path("npm:@team/review-mod"), Ok("npm/@team/review-mod/current".to_owned()));
+    assert_eq!(path("git:github.com/owner/repo"), Ok("git/github.com/owner/repo/current".to_owned()));
+    assert_eq!(path("file:review-mod"), Ok("file/review-mod/current".to_owned()));
+    for id in ["", "npm:", "npm", "path:x", "npm:../x", "git:/etc", "file:a\\b", "store:x"] {
         assert_eq!(path(id), Err("E_NAME"), "{id}");
     }
 }
@@ -57,10 +33,7 @@ fn a_pointer_is_read_back_and_goes_away_with_its_folders() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::at(dir.path());
     let held = store.hold(None).unwrap();
-    let pointer = Pointer {
-        current: package("npm:@team/a", TREE),
-        previous: None,
-    };
+    let pointer = Pointer { current: package("npm:@team/a", TREE), previous: None };
     held.write_pointer("npm:@team/a", &pointer).unwrap();
     held.write_pointer("npm:@team/b", &pointer).unwrap();
     assert_eq!(store.pointer("npm:@team/a").unwrap(), Some(pointer));
@@ -81,20 +54,12 @@ fn the_store_is_private_ignored_by_git_and_swept() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::at(dir.path());
     drop(store.hold(None).unwrap());
-    assert_eq!(
-        fs::read_to_string(store.root().join(".gitignore")).unwrap(),
-        "*\n"
-    );
+    assert_eq!(fs::read_to_string(store.root().join(".gitignore")).unwrap(), "*\n");
     fs::create_dir_all(store.root().join("tmp/1-left/package")).unwrap();
     let held = store.hold(None).unwrap();
     assert_eq!(fs::read_dir(store.root().join("tmp")).unwrap().count(), 0);
     assert!(store.check_permissions().is_ok());
-    assert!(
-        held.stage()
-            .unwrap()
-            .path()
-            .starts_with(store.root().join("tmp"))
-    );
+    assert!(held.stage().unwrap().path().starts_with(store.root().join("tmp")));
 }
 
 #[cfg(unix)]
@@ -104,16 +69,10 @@ fn threat_14_a_store_that_others_may_write_to_is_refused() {
     let store = Store::at(dir.path());
     drop(store.hold(None).unwrap());
     disk::set_mode(store.root(), 0o770).unwrap();
-    assert_eq!(
-        store.check_permissions().unwrap_err().code(),
-        "E_PERMISSIONS"
-    );
+    assert_eq!(store.check_permissions().unwrap_err().code(), "E_PERMISSIONS");
     fs::rename(store.root(), dir.path().join("elsewhere")).unwrap();
     std::os::unix::fs::symlink(dir.path().join("elsewhere"), store.root()).unwrap();
-    assert_eq!(
-        store.check_permissions().unwrap_err().code(),
-        "E_PERMISSIONS"
-    );
+    assert_eq!(store.check_permissions().unwrap_err().code(), "E_PERMISSIONS");
 }
 
 #[test]
@@ -121,10 +80,7 @@ fn one_installer_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::at(dir.path());
     let held = store.hold(None).unwrap();
-    assert_eq!(
-        store.hold(None).err().map(|error| error.code()),
-        Some("E_BUSY")
-    );
+    assert_eq!(store.hold(None).err().map(|error| error.code()), Some("E_BUSY"));
     drop(held);
     assert!(store.hold(None).is_ok());
 }
@@ -136,10 +92,7 @@ fn the_same_package_is_used_again_and_a_damaged_one_is_replaced() {
     let held = store.hold(None).unwrap();
     let commit = |content| {
         let (_stage, root, files) = staged(&held, content);
-        (
-            held.commit(&root, &files).unwrap(),
-            store.tree_dir(&hash::tree_digest(&files)),
-        )
+        (held.commit(&root, &files).unwrap(), store.tree_dir(&hash::tree_digest(&files)))
     };
     let (reused, tree) = commit("one");
     assert!(!reused);
@@ -178,16 +131,11 @@ fn garbage_is_what_neither_lock_nor_pointer_names() {
     }
     let mut lock = Lock::default();
     lock.insert(package("file:a", &trees[0]));
-    let pointer = Pointer {
-        current: package("file:b", &trees[1]),
-        previous: Some(package("file:b", &trees[2])),
-    };
+    let pointer =
+        Pointer { current: package("file:b", &trees[1]), previous: Some(package("file:b", &trees[2])) };
     held.write_pointer("file:b", &pointer).unwrap();
     held.collect_garbage(&lock).unwrap();
-    let there: Vec<bool> = trees
-        .iter()
-        .map(|tree| store.tree_dir(tree).exists())
-        .collect();
+    let there: Vec<bool> = trees.iter().map(|tree| store.tree_dir(tree).exists()).collect();
     assert_eq!(there, [true, true, true, false]);
 }
 

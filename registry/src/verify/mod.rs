@@ -72,15 +72,10 @@ pub fn installed(scope_root: &Path, host: &HostFacts) -> Vec<Candidate> {
     let mut found = Vec::new();
     for package in lock.packages() {
         let lock_path = Lock::path(scope_root);
-        match package
-            .check(&lock_path)
-            .and_then(|()| current(&store, package))
-        {
-            Ok(root) => found.extend(
-                mods(package)
-                    .into_iter()
-                    .map(|row| candidate(&root, package, row, host)),
-            ),
+        match package.check(&lock_path).and_then(|()| current(&store, package)) {
+            Ok(root) => {
+                found.extend(mods(package).into_iter().map(|row| candidate(&root, package, row, host)))
+            }
             Err(error) => found.push(problem(&package.id, None, error)),
         }
     }
@@ -101,44 +96,24 @@ pub fn verify_tree(scope_root: &Path, package: &lock::Package) -> Result<(), Err
 
 /// The folder of a package whose pointer agrees with the lock.
 fn current(store: &Store, package: &lock::Package) -> Result<PathBuf, Error> {
-    let missing = || Error::NotInstalled {
-        package: package.id.clone(),
-    };
+    let missing = || Error::NotInstalled { package: package.id.clone() };
     if !store.root().exists() {
         return Err(missing());
     }
     store.check_permissions()?;
     let pointer = store.pointer(&package.id)?.ok_or_else(missing)?;
-    same(
-        package,
-        "the current tree",
-        &package.tree,
-        &pointer.current.tree,
-    )?;
+    same(package, "the current tree", &package.tree, &pointer.current.tree)?;
     let root = store.tree_dir(&package.tree);
-    if root.is_dir() {
-        Ok(root)
-    } else {
-        Err(missing())
-    }
+    if root.is_dir() { Ok(root) } else { Err(missing()) }
 }
 
 /// One row for each mod of a package.
 fn mods(package: &lock::Package) -> Vec<&LockedArtifact> {
     let mut seen = BTreeSet::new();
-    package
-        .artifacts
-        .iter()
-        .filter(|row| seen.insert((&row.path, &row.mod_name)))
-        .collect()
+    package.artifacts.iter().filter(|row| seen.insert((&row.path, &row.mod_name))).collect()
 }
 
-fn candidate(
-    root: &Path,
-    package: &lock::Package,
-    row: &LockedArtifact,
-    host: &HostFacts,
-) -> Candidate {
+fn candidate(root: &Path, package: &lock::Package, row: &LockedArtifact, host: &HostFacts) -> Candidate {
     match find(root, package, row, host) {
         Ok(found) => Candidate {
             package: package.id.clone(),
@@ -150,17 +125,8 @@ fn candidate(
 }
 
 /// The mod of a row, when its manifest says of this machine's library what the lock says.
-fn find(
-    root: &Path,
-    package: &lock::Package,
-    row: &LockedArtifact,
-    host: &HostFacts,
-) -> Result<Mod, Error> {
-    let dir = if row.path == ROOT {
-        root.to_owned()
-    } else {
-        root.join(&row.path)
-    };
+fn find(root: &Path, package: &lock::Package, row: &LockedArtifact, host: &HostFacts) -> Result<Mod, Error> {
+    let dir = if row.path == ROOT { root.to_owned() } else { root.join(&row.path) };
     let manifest = Manifest::read(&dir)?.manifest;
     same(package, "the mod's name", &row.mod_name, &manifest.name)?;
     let chosen = manifest.choose(host)?;
@@ -202,19 +168,12 @@ fn check_file(library: &Path, size: u64) -> Result<(), Error> {
         Ok(_) => "no regular file".to_owned(),
         Err(error) => error.to_string(),
     };
-    Err(Error::HashMismatch {
-        path: library.to_owned(),
-        expected: format!("{size} bytes"),
-        found,
-    })
+    Err(Error::HashMismatch { path: library.to_owned(), expected: format!("{size} bytes"), found })
 }
 
 /// Pointers and folders that no lock entry stands for.
 fn without_entry(store: &Store, lock: &Lock) -> Vec<Candidate> {
-    let pointers = store
-        .pointers()
-        .into_iter()
-        .filter(|(id, _)| lock.get(id).is_none());
+    let pointers = store.pointers().into_iter().filter(|(id, _)| lock.get(id).is_none());
     let mut found: Vec<Candidate> = pointers
         .map(|(id, path)| {
             let folder = path.parent().map(Path::to_owned).unwrap_or(path);
@@ -227,11 +186,7 @@ fn without_entry(store: &Store, lock: &Lock) -> Vec<Candidate> {
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if !name.starts_with('.') && !KNOWN_FOLDERS.contains(&name.as_str()) {
-            found.push(problem(
-                &name,
-                None,
-                Error::NoLockEntry { path: entry.path() },
-            ));
+            found.push(problem(&name, None, Error::NoLockEntry { path: entry.path() }));
         }
     }
     found.sort_by(|a, b| a.package.cmp(&b.package));
@@ -247,11 +202,7 @@ fn problem(package: &str, mod_name: Option<&str>, error: Error) -> Candidate {
 }
 
 fn same(package: &lock::Package, what: &str, expected: &str, found: &str) -> Result<(), Error> {
-    if expected == found {
-        Ok(())
-    } else {
-        Err(drift(package, what, expected, found))
-    }
+    if expected == found { Ok(()) } else { Err(drift(package, what, expected, found)) }
 }
 
 fn drift(package: &lock::Package, what: &str, expected: &str, found: &str) -> Error {

@@ -9,11 +9,7 @@ fn scope_with(mods: &[&'static str]) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("scope");
     for name in mods {
-        let archive = Mod {
-            name,
-            ..Mod::default()
-        }
-        .pack(dir.path());
+        let archive = Mod { name, ..Mod::default() }.pack(dir.path());
         install_archive(&root, &archive, &host()).unwrap();
     }
     (dir, root)
@@ -30,11 +26,7 @@ fn codes(root: &Path, host: &HostFacts) -> Vec<(String, Option<String>, &'static
     installed(root, host).into_iter().map(state).collect()
 }
 
-fn row(
-    package: &str,
-    mod_name: Option<&str>,
-    code: &'static str,
-) -> (String, Option<String>, &'static str) {
+fn row(package: &str, mod_name: Option<&str>, code: &'static str) -> (String, Option<String>, &'static str) {
     (package.to_owned(), mod_name.map(str::to_owned), code)
 }
 
@@ -59,9 +51,7 @@ fn a_scope_without_packages_has_no_mods() {
 fn a_start_gets_all_that_it_needs() {
     let (_dir, root) = scope_with(&["review-guard"]);
     let found = installed(&root, &host()).remove(0);
-    let State::Ok(found) = found.state else {
-        panic!("{found:?}")
-    };
+    let State::Ok(found) = found.state else { panic!("{found:?}") };
     let library = Mod::default().library();
     let dir = tree(&root);
     let expected = super::Mod {
@@ -101,11 +91,7 @@ fn what_is_missing_or_moved_has_its_own_code() {
     let text = fs::read_to_string(&pointer).unwrap();
     let tree_hex = Lock::read(&root).unwrap().packages()[0].tree.clone();
     let code = || codes(&root, &host())[0].2;
-    overwrite(
-        &pointer,
-        text.replace(&tree_hex, &tree_hex.replace(['a', 'b', 'c'], "0"))
-            .as_bytes(),
-    );
+    overwrite(&pointer, text.replace(&tree_hex, &tree_hex.replace(['a', 'b', 'c'], "0")).as_bytes());
     assert_eq!(code(), "E_LOCK_DRIFT");
     overwrite(&pointer, b"{");
     assert_eq!(code(), "E_NOT_INSTALLED");
@@ -127,29 +113,18 @@ fn threat_6_a_manifest_or_lock_that_was_edited_is_drift() {
     let manifest = tree(&root).join("mod.toml");
     let text = fs::read_to_string(&manifest).unwrap();
     let code = || codes(&root, &host())[0].2;
-    let hash = Lock::read(&root).unwrap().packages()[0].artifacts[0]
-        .artifact
-        .sha256
-        .clone();
+    let hash = Lock::read(&root).unwrap().packages()[0].artifacts[0].artifact.sha256.clone();
     let zeros = "0".repeat(64);
     overwrite(&manifest, text.replace(&hash, &zeros).as_bytes());
     assert_eq!(code(), "E_LOCK_DRIFT");
-    overwrite(
-        &manifest,
-        text.replace("name = \"a\"", "name = \"b\"").as_bytes(),
-    );
+    overwrite(&manifest, text.replace("name = \"a\"", "name = \"b\"").as_bytes());
     assert_eq!(code(), "E_LOCK_DRIFT");
     overwrite(&manifest, text.as_bytes());
     let lock = Lock::path(&root);
     let locked = fs::read_to_string(&lock).unwrap();
     overwrite(&lock, locked.replace(&hash, &zeros).as_bytes());
     assert_eq!(code(), "E_LOCK_DRIFT");
-    overwrite(
-        &lock,
-        locked
-            .replace("path = \".\"", "path = \"../..\"")
-            .as_bytes(),
-    );
+    overwrite(&lock, locked.replace("path = \".\"", "path = \"../..\"").as_bytes());
     assert_eq!(code(), "E_LOCK");
 }
 
@@ -157,10 +132,7 @@ fn threat_6_a_manifest_or_lock_that_was_edited_is_drift() {
 fn a_lock_that_cannot_be_read_is_one_problem() {
     let (_dir, root) = scope_with(&["a"]);
     overwrite(&Lock::path(&root), b"version = 9");
-    assert_eq!(
-        codes(&root, &host()),
-        [row("mods.lock", None, "E_LOCK_VERSION")]
-    );
+    assert_eq!(codes(&root, &host()), [row("mods.lock", None, "E_LOCK_VERSION")]);
     overwrite(&Lock::path(&root), b"version = [");
     assert_eq!(codes(&root, &host()), [row("mods.lock", None, "E_LOCK")]);
 }
@@ -199,10 +171,7 @@ fn another_machine_is_told_what_the_mod_has() {
         change(&mut facts);
         codes(&root, &facts)[0].2
     };
-    assert_eq!(
-        facts(&|host| host.target = "aarch64-apple-darwin".to_owned()),
-        "E_NO_ARTIFACT"
-    );
+    assert_eq!(facts(&|host| host.target = "aarch64-apple-darwin".to_owned()), "E_NO_ARTIFACT");
     assert_eq!(facts(&|host| host.glibc = Some((2, 1))), "E_GLIBC");
     assert_eq!(facts(&|host| host.interface = (2, 0)), "E_INTERFACE_MAJOR");
 }
@@ -210,23 +179,15 @@ fn another_machine_is_told_what_the_mod_has() {
 #[test]
 fn threat_14_a_changed_library_is_found_by_size_or_by_hash() {
     let (_dir, root) = scope_with(&["a"]);
-    let State::Ok(found) = installed(&root, &host()).remove(0).state else {
-        panic!()
-    };
+    let State::Ok(found) = installed(&root, &host()).remove(0).state else { panic!() };
     let package = Lock::read(&root).unwrap().packages()[0].clone();
     let mut bytes = fs::read(&found.library).unwrap();
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     overwrite(&found.library, &bytes);
     assert_eq!(codes(&root, &host())[0].2, "ok");
-    assert_ne!(
-        crate::hash_file(&found.library).unwrap().sha256,
-        found.sha256
-    );
-    assert_eq!(
-        verify_tree(&root, &package).unwrap_err().code(),
-        "E_LOCK_DRIFT"
-    );
+    assert_ne!(crate::hash_file(&found.library).unwrap().sha256, found.sha256);
+    assert_eq!(verify_tree(&root, &package).unwrap_err().code(), "E_LOCK_DRIFT");
     overwrite(&found.library, &bytes[..last]);
     assert_eq!(codes(&root, &host())[0].2, "E_HASH_MISMATCH");
     fs::remove_file(&found.library).unwrap();
@@ -240,10 +201,7 @@ fn threat_14_a_registry_that_others_may_write_to_loads_nothing() {
     crate::disk::set_mode(&root.join("mods/.registry"), 0o777).unwrap();
     assert_eq!(
         codes(&root, &host()),
-        [
-            row("file:a", None, "E_PERMISSIONS"),
-            row("file:b", None, "E_PERMISSIONS")
-        ]
+        [row("file:a", None, "E_PERMISSIONS"), row("file:b", None, "E_PERMISSIONS")]
     );
 }
 
