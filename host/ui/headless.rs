@@ -1,4 +1,4 @@
-use std::{future::ready, sync::Arc};
+use std::future::ready;
 
 use futures::future::BoxFuture;
 use mod_interface::types::NoticeLevel;

@@ -25,6 +25,9 @@ pub const INTERFACE: InterfaceVersion = InterfaceVersion {
     minor: number(env!("CARGO_PKG_VERSION_MINOR")),
 };
 
+/// The target that this crate was built for.
+pub const TARGET: &str = env!("MOD_INTERFACE_TARGET");
+
 const fn number(text: &str) -> u32 {
     let bytes = text.as_bytes();
     let mut value = 0;

@@ -1,0 +1,8 @@
+//! The integration tests, one binary.
+
+// The lint knows test functions, but not the functions that they share.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod openai;
+#[path = "../support/mod.rs"]
+mod support;
