@@ -79,6 +79,76 @@ fn a_mistake_is_told_with_what_would_be_right() {
 
 #[test]
 fn help_shows_every_argument_and_examples() {
-    assert_eq!(printed("cmd -h"), r#""#);
-    assert_eq!(printed("cmd mods -h"), r#""#);
+    assert_eq!(
+        printed("cmd -h"),
+        r#"A coding agent whose behaviour native mods can change
+
+Usage: cmd [OPTIONS]
+       cmd <COMMAND>
+
+Commands:
+  mods  Install, list, check and make mods
+
+Options:
+  -p, --print [<PROMPT>]        Run one prompt and print the answer; `-` or nothing reads the prompt
+                                from standard input. What is piped in is put behind the prompt
+      --model <MODEL>           The model, as provider/id
+      --output-format <FORMAT>  What to print [default: text] [possible values: text, json,
+                                stream-json]
+      --max-turns <N>           Stop after this many turns
+      --no-session              Keep no record of the session on disk
+      --verbose                 Also print what the tools do, to standard error
+      --cwd <DIR>               Work in this folder instead of the current one
+  -h, --help                    Print help (see more with '--help')
+  -V, --version                 Print version
+
+Mods:
+      --mod <PATH>               Load this mod too, ahead of the installed ones: a library, a mod's
+                                 folder, or a built cargo package. May be repeated
+      --mod-option <NAME=VALUE>  Give a mod's flag a value. May be repeated
+      --no-mods                  Load no mods but the built-in ones
+
+Permissions:
+      --permission-mode <MODE>        What may run unasked [possible values: default, plan,
+                                      accept-edits, bypass]
+      --dangerously-skip-permissions  Run every tool unasked, and load the project's own mods
+                                      unasked. Deny rules still hold
+      --allow <RULE>                  Run this unasked, such as "shell_command(git *)". May be
+                                      repeated
+      --deny <RULE>                   Never run this. May be repeated
+
+Examples:
+  cmd -p "What does this project do?"
+  git diff | cmd -p "Review this change"
+  cmd -p "Run the tests" --allow "shell_command(cargo test *)"
+  cmd -p "Count the TODOs" --mod ./target/release/libcustom_tool.so
+  cmd -p "List the files" --output-format stream-json
+  cmd mods add ./review-guard-1.0.0.tgz
+
+Exit status: 0 when the run came to its own end, 1 when it did not, 2 for a wrong command line.
+"#
+    );
+    assert_eq!(
+        printed("cmd mods -h"),
+        r#"Install, list, check and make mods
+
+Usage: cmd mods <COMMAND>
+
+Commands:
+  add      Install a package of mods
+  list     Show every mod, what it registered, and what is wrong with it
+  pack     Build a mod and pack it into an archive
+  inspect  Show what a library or a mod's folder says about itself, without running it
+  verify   Compare the installed packages with the lock file
+
+Options:
+  -h, --help  Print help
+
+Examples:
+  cmd mods pack ./my-mod
+  cmd mods add ./my-mod-1.0.0.tgz
+  cmd mods list
+  cmd mods inspect ./target/release/libmy_mod.so
+"#
+    );
 }

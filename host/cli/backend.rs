@@ -2,12 +2,7 @@
 //!
 //! The commands know this trait alone, so that a test can stand in for sessions and mods.
 
-use std::{
-    collections::BTreeMap,
-    num::NonZeroU32,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
 use mod_interface::types::{PermissionMode, RunResult};
@@ -35,7 +30,7 @@ pub trait Backend: Send + Sync + 'static {
     fn find_mods(&self, places: &Places, settings: &Loaded) -> Vec<FoundMod>;
 
     /// Loads the mod at `path`, its folder or library, in this process, and says what it registered.
-    fn trial_load(&self, path: &Path) -> anyhow::Result<Trial>;
+    fn trial_load(&self, path: PathBuf) -> BoxFuture<'static, anyhow::Result<Trial>>;
 
     /// What this machine and this program are.
     fn host_facts(&self) -> HostFacts;
@@ -112,6 +107,7 @@ pub struct FoundMod {
     /// The hash of its library, and how it compares.
     pub hash: Option<String>,
     /// Whether a session would load it.
+    #[serde(flatten)]
     pub state: ModState,
     /// Its folder or library, for those that can be loaded.
     pub path: Option<PathBuf>,

@@ -63,11 +63,6 @@ impl Streams<'_> {
         }
         if error.is::<Usage>() { Exit::Usage } else { Exit::Failure }
     }
-
-    /// Tells of something odd.
-    pub(super) fn warning(&mut self, text: &str) {
-        let _ = writeln!(self.err, "{}: {}", label("warning"), one_line(text));
-    }
 }
 
 /// The word before a message, in its colour.
@@ -90,7 +85,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// The error with its causes, and its code where it has one. A cause that the text before it already
 /// quotes is left out.
-fn describe(error: &anyhow::Error) -> String {
+pub(super) fn describe(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if text.is_empty() {
@@ -154,6 +149,6 @@ mod tests {
 
     #[test]
     fn what_others_wrote_cannot_move_the_cursor() {
-        assert_eq!(one_line("  a\u{1b}[2Jb\r\n\n c\u{7}\td\u{1b}]0;title\u{7}e "), "ab c d e");
+        assert_eq!(one_line("  a\u{1b}[2Jb\r\n\n c\u{7}\td\u{1b}]0;title\u{7}e "), "ab c de");
     }
 }

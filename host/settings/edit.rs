@@ -45,11 +45,7 @@ impl Document {
 
     fn text(&self) -> String {
         let mark = if self.bom { BOM.to_string() } else { String::new() };
-        let mut text = mark + &self.root.to_string();
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text
+        mark + &self.root.to_string()
     }
 
     /// The value of a key.

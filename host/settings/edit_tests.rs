@@ -148,7 +148,7 @@ fn a_linked_file_stays_a_link_and_keeps_its_permissions() {
     symlink(&real, &link).unwrap();
     edit(&link, |document| document.set(&["model"], &json!("a/b"))).unwrap();
     assert!(link.is_symlink());
-    assert_eq!(fs::read_to_string(&real).unwrap(), "{\n  \"model\": \"a/b\"\n}\n");
+    assert_eq!(fs::read_to_string(&real).unwrap(), "{\n  \"model\": \"a/b\"\n}");
     assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
 }
 

@@ -22,4 +22,4 @@ pub use places::{Places, Scope};
 pub use read::{load, read};
 pub use trust::{ModHash, Trust, Verdict};
 
-type Result<T, E = Error> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;

@@ -52,9 +52,9 @@ impl Writer {
         broken: impl FnOnce() + Send + 'static,
     ) -> io::Result<(Self, Lines)> {
         let (sender, receiver) = mpsc::sync_channel(WAITING);
-        let thread = thread::Builder::new().name("output".to_owned()).spawn(move || {
-            write(&receiver, out, err).inspect_err(|_| broken())
-        })?;
+        let thread = thread::Builder::new()
+            .name("output".to_owned())
+            .spawn(move || write(&receiver, out, err).inspect_err(|_| broken()))?;
         Ok((Self { sender: sender.clone(), thread }, Lines { sender }))
     }
 
@@ -106,7 +106,8 @@ mod tests {
         });
         writer.finish().unwrap();
         lines.out("too late".to_owned());
-        let expected: String = (0..WAITING).map(|n| format!("out {n}\n")).chain(["err\n".to_owned()]).collect();
+        let expected: String =
+            (0..WAITING).map(|n| format!("out {n}\n")).chain(["err\n".to_owned()]).collect();
         assert_eq!(text.join().unwrap(), expected);
     }
 

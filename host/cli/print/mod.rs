@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-use mod_interface::types::StopReason;
+use mod_interface::types::{AgentEvent, EventPayload, MAIN_AGENT, NoticeLevel, StopReason};
 use tokio_util::sync::CancellationToken;
 
 use self::{lines::Writer, printer::Printer};
@@ -19,6 +19,7 @@ use super::{
     backend::{Backend, Ended, RunRequest},
     output::Exit,
 };
+use crate::events::EventSink;
 
 /// How a run is printed.
 pub(super) struct Printing<O, E> {
@@ -50,6 +51,12 @@ impl<O: Write + Send + 'static, E: Write + Send + 'static> Printing<O, E> {
             lines,
             seen: Default::default(),
         });
+        for warning in &request.settings.warnings {
+            printer.emit(&AgentEvent {
+                payload: EventPayload::Notice { level: NoticeLevel::Warning, message: warning.clone() },
+                agent_id: MAIN_AGENT.into(),
+            });
+        }
         // A task of its own: a mod that never returns keeps a worker thread, and not this one.
         let run = tokio::spawn(backend.run(request, printer.clone(), cancel));
         let ended = run.await.map_err(anyhow::Error::from).flatten();

@@ -63,7 +63,9 @@ impl Printer {
                 }
                 self.text(&result.final_text);
             }
-            (OutputFormat::Text, Ended::Handled(message)) => self.text(message.as_deref().unwrap_or_default()),
+            (OutputFormat::Text, Ended::Handled(message)) => {
+                self.text(message.as_deref().unwrap_or_default())
+            }
             (OutputFormat::StreamJson, _) => {}
             (OutputFormat::Json, _) => {
                 let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,9 +95,10 @@ impl Printer {
             EventPayload::ModError { mod_id, hook, error } => {
                 ("warning", format!("{mod_id} failed in {hook}: {error}"))
             }
-            EventPayload::ApiRetry { attempt, error, delay_ms } => {
-                ("warning", format!("the model request is tried again in {delay_ms} ms, attempt {attempt}: {error}"))
-            }
+            EventPayload::ApiRetry { attempt, error, delay_ms } => (
+                "warning",
+                format!("the model request is tried again in {delay_ms} ms, attempt {attempt}: {error}"),
+            ),
             EventPayload::ToolDenied { tool_name, reason, .. } => {
                 ("warning", format!("{tool_name} was denied: {reason}"))
             }
@@ -104,7 +107,8 @@ impl Printer {
             payload if self.verbose => ("tool", tool_message(payload)?),
             _ => return None,
         };
-        let agent = if &*event.agent_id == MAIN_AGENT { String::new() } else { format!("[{}] ", event.agent_id) };
+        let agent =
+            if &*event.agent_id == MAIN_AGENT { String::new() } else { format!("[{}] ", event.agent_id) };
         Some(format!("{}: {agent}{}", label(word), one_line(&text)))
     }
 }

@@ -1,47 +1,24 @@
 use std::sync::Mutex;
 
 use futures::future::BoxFuture;
-use mod_interface::types::{AgentEvent, EventPayload, MAIN_AGENT, NoticeLevel, RunResult, Usage};
-use registry::HostFacts;
+use mod_interface::types::{RunResult, Usage};
 
 use super::*;
 use crate::{
-    cli::backend::{FoundMod, Trial},
-    events::EventSink,
+    cli::fake::Fake,
     settings::{Loaded, Places},
 };
 
 /// A program whose runs raise these events and end like this.
-struct Scripted {
-    events: Vec<AgentEvent>,
-    ended: Result<Ended, String>,
-}
-
-impl Backend for Scripted {
-    fn run(
-        &self,
-        _: RunRequest,
-        sink: Arc<dyn EventSink>,
-        _: CancellationToken,
-    ) -> BoxFuture<'static, anyhow::Result<Ended>> {
-        let (events, ended) = (self.events.clone(), self.ended.clone());
+fn scripted(events: Vec<AgentEvent>, ended: Result<Ended, &'static str>) -> Fake {
+    let run = move |_, sink: Arc<dyn EventSink>, _| -> BoxFuture<'static, anyhow::Result<Ended>> {
+        let (events, ended) = (events.clone(), ended.clone());
         Box::pin(async move {
             events.iter().for_each(|event| sink.emit(event));
             ended.map_err(anyhow::Error::msg)
         })
-    }
-
-    fn find_mods(&self, _: &Places, _: &Loaded) -> Vec<FoundMod> {
-        Vec::new()
-    }
-
-    fn trial_load(&self, _: &std::path::Path) -> anyhow::Result<Trial> {
-        Ok(Trial::default())
-    }
-
-    fn host_facts(&self) -> HostFacts {
-        HostFacts { interface: (1, 0), target: String::new(), glibc: None }
-    }
+    };
+    Fake { run: Box::new(run), ..Fake::default() }
 }
 
 /// A stream that can be looked at afterwards.
@@ -117,7 +94,7 @@ fn printed(
     format: OutputFormat,
     verbose: bool,
     terminal: bool,
-    backend: Scripted,
+    backend: Fake,
 ) -> (anyhow::Result<Exit>, String, String) {
     let (out, err) = (Stream::default(), Stream::default());
     let printing = Printing { format, verbose, terminal, out: out.clone(), err: err.clone() };
@@ -129,7 +106,7 @@ fn printed(
 #[test]
 fn text_is_the_answer_alone_and_messages_go_to_standard_error() {
     let run = |verbose, terminal| {
-        let backend = Scripted { events: events(), ended: Ok(Ended::Run(result(StopReason::EndTurn))) };
+        let backend = scripted(events(), Ok(Ended::Run(result(StopReason::EndTurn))));
         let (exit, out, err) = printed(OutputFormat::Text, verbose, terminal, backend);
         (exit.unwrap(), out, err)
     };
@@ -140,8 +117,26 @@ fn text_is_the_answer_alone_and_messages_go_to_standard_error() {
 }
 
 #[test]
+fn what_is_odd_about_the_settings_is_told_first() {
+    let backend = scripted(events(), Ok(Ended::Run(result(StopReason::EndTurn))));
+    let mut request = request();
+    request.settings.warnings = vec!["settings.json: unknown setting `x`".into()];
+    let (out, err) = (Stream::default(), Stream::default());
+    let format = OutputFormat::StreamJson;
+    let printing = Printing { format, verbose: false, terminal: false, out: out.clone(), err };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    runtime.block_on(printing.run(&backend, request, CancellationToken::new())).unwrap();
+    assert_eq!(
+        out.text().lines().next(),
+        Some(
+            r#"{"type":"notice","level":"warning","message":"settings.json: unknown setting `x`","agentId":"main"}"#
+        )
+    );
+}
+
+#[test]
 fn stream_json_is_one_event_a_line_and_nothing_else() {
-    let backend = Scripted { events: events(), ended: Ok(Ended::Run(result(StopReason::EndTurn))) };
+    let backend = scripted(events(), Ok(Ended::Run(result(StopReason::EndTurn))));
     let (exit, out, err) = printed(OutputFormat::StreamJson, true, false, backend);
     assert_eq!((exit.unwrap(), err), (Exit::Success, String::new()));
     let lines: Vec<AgentEvent> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -151,7 +146,7 @@ fn stream_json_is_one_event_a_line_and_nothing_else() {
 
 #[test]
 fn json_is_one_object_at_the_end() {
-    let backend = Scripted { events: events(), ended: Ok(Ended::Run(result(StopReason::StopHook))) };
+    let backend = scripted(events(), Ok(Ended::Run(result(StopReason::StopHook))));
     let (exit, out, err) = printed(OutputFormat::Json, true, false, backend);
     assert_eq!((exit.unwrap(), err), (Exit::Success, String::new()));
     let expected = serde_json::json!({
@@ -167,7 +162,10 @@ fn json_is_one_object_at_the_end() {
             "usage": {"inputTokens": 3, "outputTokens": 4, "cacheReadTokens": 0, "cacheWriteTokens": 0},
         },
     });
-    assert_eq!((out.lines().count(), serde_json::from_str::<serde_json::Value>(&out).unwrap()), (1, expected));
+    assert_eq!(
+        (out.lines().count(), serde_json::from_str::<serde_json::Value>(&out).unwrap()),
+        (1, expected)
+    );
 }
 
 #[test]
@@ -175,7 +173,7 @@ fn a_run_that_did_not_come_to_its_own_end_says_so_and_ends_with_one() {
     let run = |reason, payload: Option<EventPayload>| {
         let events = payload.into_iter().map(main_event).collect();
         let result = RunResult { final_text: String::new(), ..result(reason) };
-        let backend = Scripted { events, ended: Ok(Ended::Run(result)) };
+        let backend = scripted(events, Ok(Ended::Run(result)));
         let (exit, out, err) = printed(OutputFormat::Text, false, false, backend);
         assert_eq!(out, "");
         (exit.unwrap(), err)
@@ -187,8 +185,18 @@ fn a_run_that_did_not_come_to_its_own_end_says_so_and_ends_with_one() {
     };
     let cases = [
         (StopReason::EndTurn, None, Exit::Success, ""),
-        (StopReason::MaxTurns, None, Exit::Failure, "warning: the run ended early, after 2 turns: max_turns\n"),
-        (StopReason::Terminate, None, Exit::Failure, "warning: the run ended early, after 2 turns: terminate\n"),
+        (
+            StopReason::MaxTurns,
+            None,
+            Exit::Failure,
+            "warning: the run ended early, after 2 turns: max_turns\n",
+        ),
+        (
+            StopReason::Terminate,
+            None,
+            Exit::Failure,
+            "warning: the run ended early, after 2 turns: terminate\n",
+        ),
         (
             StopReason::PermissionDenied,
             Some(denied),
@@ -217,7 +225,7 @@ fn a_run_that_did_not_come_to_its_own_end_says_so_and_ends_with_one() {
 fn a_prompt_that_a_mod_consumed_prints_what_the_mod_says() {
     let run = |format, message: Option<&str>| {
         let ended = Ok(Ended::Handled(message.map(Into::into)));
-        let (exit, out, _) = printed(format, false, false, Scripted { events: Vec::new(), ended });
+        let (exit, out, _) = printed(format, false, false, scripted(Vec::new(), ended));
         (exit.unwrap(), out)
     };
     assert_eq!(run(OutputFormat::Text, Some("pong")), (Exit::Success, "pong\n".into()));
@@ -230,42 +238,29 @@ fn a_prompt_that_a_mod_consumed_prints_what_the_mod_says() {
 
 #[test]
 fn a_run_that_cannot_begin_is_an_error_after_all_that_was_printed() {
-    let backend = Scripted { events: events(), ended: Err("no model".into()) };
+    let backend = scripted(events(), Err("no model"));
     let (exit, out, err) = printed(OutputFormat::Text, false, false, backend);
-    assert_eq!((exit.unwrap_err().to_string(), out, err.lines().count()), ("no model".into(), String::new(), 4));
+    assert_eq!(
+        (exit.unwrap_err().to_string(), out, err.lines().count()),
+        ("no model".into(), String::new(), 4)
+    );
 }
 
 #[test]
 fn a_reader_that_goes_away_interrupts_the_run() {
-    struct UntilCancelled;
-    impl Backend for UntilCancelled {
-        fn run(
-            &self,
-            _: RunRequest,
-            sink: Arc<dyn EventSink>,
-            cancel: CancellationToken,
-        ) -> BoxFuture<'static, anyhow::Result<Ended>> {
-            Box::pin(async move {
-                sink.emit(&main_event(EventPayload::MessageStart {}));
-                cancel.cancelled().await;
-                Ok(Ended::Run(result(StopReason::Interrupted)))
-            })
-        }
-        fn find_mods(&self, _: &Places, _: &Loaded) -> Vec<FoundMod> {
-            Vec::new()
-        }
-        fn trial_load(&self, _: &std::path::Path) -> anyhow::Result<Trial> {
-            Ok(Trial::default())
-        }
-        fn host_facts(&self) -> HostFacts {
-            HostFacts { interface: (1, 0), target: String::new(), glibc: None }
-        }
-    }
+    let run = |_, sink: Arc<dyn EventSink>, cancel: CancellationToken| -> BoxFuture<'static, _> {
+        Box::pin(async move {
+            sink.emit(&main_event(EventPayload::MessageStart {}));
+            cancel.cancelled().await;
+            Ok(Ended::Run(result(StopReason::Interrupted)))
+        })
+    };
+    let backend = Fake { run: Box::new(run), ..Fake::default() };
     let (reader, out) = io::pipe().unwrap();
     drop(reader);
     let format = OutputFormat::StreamJson;
     let printing = Printing { format, verbose: false, terminal: false, out, err: io::sink() };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
-    let error = runtime.block_on(printing.run(&UntilCancelled, request(), CancellationToken::new())).unwrap_err();
+    let error = runtime.block_on(printing.run(&backend, request(), CancellationToken::new())).unwrap_err();
     assert_eq!(error.downcast::<io::Error>().unwrap().kind(), io::ErrorKind::BrokenPipe);
 }
