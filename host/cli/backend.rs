@@ -23,7 +23,7 @@ pub trait Backend: Send + Sync + 'static {
         request: RunRequest,
         sink: Arc<dyn EventSink>,
         cancel: CancellationToken,
-    ) -> BoxFuture<'static, anyhow::Result<Ended>>;
+    ) -> BoxFuture<'static, anyhow::Result<Finished>>;
 
     /// Finds every mod that a session with these settings would load, or would leave out, in load order.
     /// Runs none of them.
@@ -65,6 +65,15 @@ pub struct RunRequest {
     pub deny: Vec<String>,
     /// Keep a record of the session on disk.
     pub record: bool,
+}
+
+/// What is left when a session is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// How the prompt ended.
+    pub ended: Ended,
+    /// How many mods did not load: a run without a guard that should have been there is no success.
+    pub mods_not_loaded: usize,
 }
 
 /// How a prompt ended.

@@ -6,13 +6,13 @@ use futures::future::BoxFuture;
 use registry::HostFacts;
 use tokio_util::sync::CancellationToken;
 
-use super::backend::{Backend, Ended, FoundMod, RunRequest, Trial};
+use super::backend::{Backend, Finished, FoundMod, RunRequest, Trial};
 use crate::{
     events::EventSink,
     settings::{Loaded, Places},
 };
 
-type Run = dyn Fn(RunRequest, Arc<dyn EventSink>, CancellationToken) -> BoxFuture<'static, anyhow::Result<Ended>>
+type Run = dyn Fn(RunRequest, Arc<dyn EventSink>, CancellationToken) -> BoxFuture<'static, anyhow::Result<Finished>>
     + Send
     + Sync;
 
@@ -39,7 +39,7 @@ impl Backend for Fake {
         request: RunRequest,
         sink: Arc<dyn EventSink>,
         cancel: CancellationToken,
-    ) -> BoxFuture<'static, anyhow::Result<Ended>> {
+    ) -> BoxFuture<'static, anyhow::Result<Finished>> {
         (self.run)(request, sink, cancel)
     }
 

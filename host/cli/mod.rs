@@ -8,6 +8,7 @@ mod backend;
 #[cfg(test)]
 mod fake;
 mod interrupt;
+mod live;
 mod mods;
 mod output;
 mod print;
@@ -29,7 +30,8 @@ use self::{
 };
 use crate::settings::{self, Places};
 
-pub use backend::{Backend, Ended, FoundMod, ModState, RunRequest, Trial};
+pub use backend::{Backend, Ended, Finished, FoundMod, ModState, RunRequest, Trial};
+pub use live::Live;
 pub use process::Process;
 
 /// Threads for sessions. Two, so that a mod that never returns leaves one for everybody else.

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use self::{lines::Writer, printer::Printer};
 use super::{
     args::OutputFormat,
-    backend::{Backend, Ended, RunRequest},
+    backend::{Backend, Ended, Finished, RunRequest},
     output::Exit,
 };
 use crate::events::EventSink;
@@ -59,27 +59,25 @@ impl<O: Write + Send + 'static, E: Write + Send + 'static> Printing<O, E> {
         }
         // A task of its own: a mod that never returns keeps a worker thread, and not this one.
         let run = tokio::spawn(backend.run(request, printer.clone(), cancel));
-        let ended = run.await.map_err(anyhow::Error::from).flatten();
-        if let Ok(ended) = &ended {
-            printer.end(ended);
+        let finished = run.await.map_err(anyhow::Error::from).flatten();
+        if let Ok(finished) = &finished {
+            printer.end(&finished.ended);
         }
         let written = tokio::task::spawn_blocking(|| writer.finish()).await?;
-        let ended = ended?;
+        let finished = finished?;
         written.map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => error.into(),
             _ => anyhow::Error::from(error).context("cannot print the result"),
         })?;
-        Ok(exit(&ended))
+        Ok(exit(&finished))
     }
 }
 
-/// Zero for a run that came to its own end.
-fn exit(ended: &Ended) -> Exit {
-    match ended {
-        Ended::Handled(_) => Exit::Success,
-        Ended::Run(result) => match result.stop_reason {
-            StopReason::EndTurn | StopReason::StopHook => Exit::Success,
-            _ => Exit::Failure,
-        },
-    }
+/// Zero for a run that came to its own end, with every mod that it should have had.
+fn exit(finished: &Finished) -> Exit {
+    let ended_well = match &finished.ended {
+        Ended::Handled(_) => true,
+        Ended::Run(result) => matches!(result.stop_reason, StopReason::EndTurn | StopReason::StopHook),
+    };
+    if ended_well && finished.mods_not_loaded == 0 { Exit::Success } else { Exit::Failure }
 }

@@ -11,11 +11,11 @@ use crate::{
 
 /// A program whose runs raise these events and end like this.
 fn scripted(events: Vec<AgentEvent>, ended: Result<Ended, &'static str>) -> Fake {
-    let run = move |_, sink: Arc<dyn EventSink>, _| -> BoxFuture<'static, anyhow::Result<Ended>> {
+    let run = move |_, sink: Arc<dyn EventSink>, _| -> BoxFuture<'static, anyhow::Result<Finished>> {
         let (events, ended) = (events.clone(), ended.clone());
         Box::pin(async move {
             events.iter().for_each(|event| sink.emit(event));
-            ended.map_err(anyhow::Error::msg)
+            ended.map(|ended| Finished { ended, mods_not_loaded: 0 }).map_err(anyhow::Error::msg)
         })
     };
     Fake { run: Box::new(run), ..Fake::default() }
@@ -252,7 +252,7 @@ fn a_reader_that_goes_away_interrupts_the_run() {
         Box::pin(async move {
             sink.emit(&main_event(EventPayload::MessageStart {}));
             cancel.cancelled().await;
-            Ok(Ended::Run(result(StopReason::Interrupted)))
+            Ok(Finished { ended: Ended::Run(result(StopReason::Interrupted)), mods_not_loaded: 0 })
         })
     };
     let backend = Fake { run: Box::new(run), ..Fake::default() };
@@ -263,4 +263,18 @@ fn a_reader_that_goes_away_interrupts_the_run() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
     let error = runtime.block_on(printing.run(&backend, request(), CancellationToken::new())).unwrap_err();
     assert_eq!(error.downcast::<io::Error>().unwrap().kind(), io::ErrorKind::BrokenPipe);
+}
+
+#[test]
+fn a_run_without_a_mod_that_it_should_have_had_is_no_success() {
+    let run = |_, _, _| -> BoxFuture<'static, _> {
+        Box::pin(async { Ok(Finished { ended: Ended::Run(result(StopReason::EndTurn)), mods_not_loaded: 1 }) })
+    };
+    let backend = Fake { run: Box::new(run), ..Fake::default() };
+    let format = OutputFormat::Text;
+    let printing =
+        Printing { format, verbose: false, terminal: false, out: io::sink(), err: io::sink() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let exit = runtime.block_on(printing.run(&backend, request(), CancellationToken::new()));
+    assert_eq!(exit.unwrap().code(), 1);
 }
