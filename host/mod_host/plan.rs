@@ -128,15 +128,7 @@ impl Lookup<'_> {
 
     fn session_mod(&self, path: &Path, plan: &mut Plan) {
         let origin = Origin::Session { path: path.to_owned() };
-        let path = self.places.cwd.join(path);
-        let found = if path.is_dir() && !path.join(manifest::FILE_NAME).exists() {
-            built::library(&path).map(|path| Code::Library { path, expected: None })
-        } else if path.is_dir() {
-            self.directory(&path)
-        } else {
-            Ok(Code::Library { path, expected: None })
-        };
-        plan.take(origin, found);
+        plan.take(origin, named(&self.places.cwd.join(path), self.host));
     }
 
     fn scope(&self, scope: Scope, plan: &mut Plan) {
@@ -177,24 +169,8 @@ impl Lookup<'_> {
     }
 
     fn entry(&self, scope: Scope, path: &Path, plan: &mut Plan) {
-        let found = if path.is_dir() {
-            self.directory(path)
-        } else {
-            Ok(Code::Library { path: path.to_owned(), expected: None })
-        };
+        let found = if path.is_dir() { directory(path, self.host) } else { Ok(loose(path)) };
         plan.take(origin(scope, path.display().to_string()), found);
-    }
-
-    /// A directory with a manifest: the library that it has for this machine.
-    fn directory(&self, dir: &Path) -> Result<Code, LoadError> {
-        let manifest = Manifest::read(dir)?.manifest;
-        let artifact = manifest.choose(self.host)?;
-        let expected = Expected {
-            sha256: artifact.sha256.clone(),
-            version: manifest.version.to_string(),
-            name: manifest.name.clone(),
-        };
-        Ok(Code::Library { path: dir.join(&artifact.file), expected: Some(expected) })
     }
 
     /// The packages that are locked.
@@ -234,6 +210,32 @@ impl Plan {
         self.mods.splice(0..0, planned);
         self
     }
+}
+
+/// What a path that somebody typed names: a library, a directory with a manifest, or a cargo package that
+/// was built.
+pub(crate) fn named(path: &Path, host: &HostFacts) -> Result<Code, LoadError> {
+    if !path.is_dir() {
+        return Ok(loose(path));
+    }
+    if path.join(manifest::FILE_NAME).exists() { directory(path, host) } else { built::library(path).map(|path| loose(&path)) }
+}
+
+/// A library without a manifest: it is what it says it is.
+fn loose(path: &Path) -> Code {
+    Code::Library { path: path.to_owned(), expected: None }
+}
+
+/// A directory with a manifest: the library that it has for this machine.
+fn directory(dir: &Path, host: &HostFacts) -> Result<Code, LoadError> {
+    let manifest = Manifest::read(dir)?.manifest;
+    let artifact = manifest.choose(host)?;
+    let expected = Expected {
+        sha256: artifact.sha256.clone(),
+        version: manifest.version.to_string(),
+        name: manifest.name.clone(),
+    };
+    Ok(Code::Library { path: dir.join(&artifact.file), expected: Some(expected) })
 }
 
 fn origin(scope: Scope, source: String) -> Origin {

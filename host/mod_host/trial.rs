@@ -9,7 +9,9 @@ use std::{
 use mod_interface::types::{AgentEvent, EventPayload};
 use serde::Serialize;
 
-use super::{Code, LoadError, LoadedMod, ModHost, ModHostConfig, Origin, Plan, Planned, Registered};
+use super::{
+    LoadError, LoadedMod, ModHost, ModHostConfig, Origin, Plan, Planned, Registered, host_facts, plan,
+};
 use crate::{events::EventBus, tools::ToolSet, ui::Headless};
 
 /// What a library did when it was loaded.
@@ -25,7 +27,7 @@ pub struct Trial {
     pub warnings: Vec<String>,
 }
 
-/// Loads the library at `path` and runs its factory, with nobody there to answer it.
+/// Loads the mod at `path`, as `--mod` would, and runs its factory, with nobody there to answer it.
 ///
 /// # Errors
 /// Why it does not load.
@@ -49,7 +51,7 @@ pub async fn trial(path: PathBuf, cwd: PathBuf) -> Result<Trial, LoadError> {
         log_file: None,
     });
     let origin = Origin::Session { path: path.clone() };
-    let planned = Planned { origin, code: Code::Library { path, expected: None } };
+    let planned = Planned { origin, code: plan::named(&path, &host_facts())? };
     let mut loaded = host.load(Plan { mods: vec![planned], ..Plan::default() }, |_| false).await?;
     if let Some(warning) = loaded.warnings.pop() {
         return Err(warning.error);
