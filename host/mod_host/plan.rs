@@ -218,7 +218,11 @@ pub(crate) fn named(path: &Path, host: &HostFacts) -> Result<Code, LoadError> {
     if !path.is_dir() {
         return Ok(loose(path));
     }
-    if path.join(manifest::FILE_NAME).exists() { directory(path, host) } else { built::library(path).map(|path| loose(&path)) }
+    if path.join(manifest::FILE_NAME).exists() {
+        directory(path, host)
+    } else {
+        built::library(path).map(|path| loose(&path))
+    }
 }
 
 /// A library without a manifest: it is what it says it is.

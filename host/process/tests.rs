@@ -110,7 +110,7 @@ async fn what_is_left_in_the_background_is_ended_with_the_process() {
 #[tokio::test]
 async fn a_timeout_ends_all_that_was_started() {
     let marker = marker();
-    let run = Run { timeout: Some(Duration::from_millis(300)), ..sh(&brood(&marker)) };
+    let run = Run { timeout: Some(Duration::from_millis(1500)), ..sh(&brood(&marker)) };
     let finished = finished(run).await;
     assert_eq!((finished.stdout.text(), finished.end), ("up\n".to_owned(), End::TimedOut));
     assert_eq!(alive(&marker), 0);
@@ -131,7 +131,7 @@ async fn a_cancel_ends_all_that_was_started() {
 #[tokio::test]
 async fn a_cancelled_process_may_clean_up_first() {
     let cancel = CancellationToken::new();
-    let script = "trap 'echo cleaned; exit 0' TERM; echo up; while :; do sleep 0.01; done";
+    let script = "trap 'sleep 0.1; echo cleaned; exit 0' TERM; echo up; while :; do sleep 0.01; done";
     let finished = sh(script).run(&cancel, &mut |_| cancel.cancel()).await.unwrap();
     assert_eq!((finished.stdout.text(), finished.end), ("up\ncleaned\n".to_owned(), End::Cancelled));
 }
@@ -172,7 +172,7 @@ async fn a_daemon_that_holds_the_output_open_is_not_waited_for() {
 
 #[tokio::test]
 async fn endless_output_ends_with_the_timeout() {
-    let run = Run { timeout: Some(Duration::from_millis(200)), limit: 100, ..sh("yes") };
+    let run = Run { timeout: Some(Duration::from_millis(500)), limit: 100, ..sh("yes") };
     let finished = finished(run).await;
     assert_eq!(finished.end, End::TimedOut);
     assert!(finished.stdout.cut() > 0);

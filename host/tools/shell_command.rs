@@ -38,9 +38,7 @@ impl typed::Typed for ShellCommand {
     }
 
     fn describe(input: &Input) -> String {
-        let mut lines = input.command.trim().lines();
-        let first = lines.next().unwrap_or_default();
-        if lines.next().is_some() { format!("run {first} …") } else { format!("run {first}") }
+        format!("run {}", input.command.trim())
     }
 
     async fn run(&self, input: Input, ctx: ToolContext) -> Result<String, Error> {
@@ -82,6 +80,7 @@ async fn with_progress(run: &Run, ctx: &ToolContext) -> Result<Finished, Error> 
     };
     tokio::select! {
         finished = run.run(&ctx.cancel, &mut on_output) => Ok(finished?),
+        // It tells for ever.
         () = tell => Err(Error::Interrupted),
     }
 }

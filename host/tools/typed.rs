@@ -58,7 +58,7 @@ impl<T: Typed> Tool for Builtin<T> {
     }
 
     fn describe(&self, input: &Value) -> BoxFuture<'_, Option<String>> {
-        let description = parse::<T>(input).ok().map(|input| T::describe(&input));
+        let description = parse::<T>(input).ok().map(|input| one_line(&T::describe(&input)));
         Box::pin(std::future::ready(description))
     }
 
@@ -79,6 +79,13 @@ fn parse<T: Typed>(input: &Value) -> Result<T::Input, Error> {
         let field = if path == "." { "" } else { &path };
         Error::input(T::NAME, field, &error.inner().to_string())
     })
+}
+
+fn one_line(text: &str) -> String {
+    const LONGEST: usize = 200;
+    let cut = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };
+    let shown = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c });
+    shown.chain(cut.chars()).collect()
 }
 
 fn schema<I: JsonSchema>() -> Value {

@@ -268,12 +268,13 @@ fn a_reader_that_goes_away_interrupts_the_run() {
 #[test]
 fn a_run_without_a_mod_that_it_should_have_had_is_no_success() {
     let run = |_, _, _| -> BoxFuture<'static, _> {
-        Box::pin(async { Ok(Finished { ended: Ended::Run(result(StopReason::EndTurn)), mods_not_loaded: 1 }) })
+        Box::pin(async {
+            Ok(Finished { ended: Ended::Run(result(StopReason::EndTurn)), mods_not_loaded: 1 })
+        })
     };
     let backend = Fake { run: Box::new(run), ..Fake::default() };
     let format = OutputFormat::Text;
-    let printing =
-        Printing { format, verbose: false, terminal: false, out: io::sink(), err: io::sink() };
+    let printing = Printing { format, verbose: false, terminal: false, out: io::sink(), err: io::sink() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let exit = runtime.block_on(printing.run(&backend, request(), CancellationToken::new()));
     assert_eq!(exit.unwrap().code(), 1);

@@ -60,7 +60,9 @@ async fn a_long_list_is_shown_in_parts() {
 
 #[tokio::test]
 async fn what_is_ignored_and_git_itself_are_left_out_and_links_not_followed() {
-    let workspace = workspace(&["a", "target/b", ".git/c", ".gitignore"]);
+    let with_git = workspace(&["a", ".git/b"]);
+    assert_eq!(with_git.ok("glob", json!({"pattern": "**"})).await, "a");
+    let workspace = workspace(&["a", "target/b", ".gitignore"]);
     workspace.write(".gitignore", "target/\n");
     symlink(".", workspace.path("up")).unwrap();
     let mut found: Vec<String> =

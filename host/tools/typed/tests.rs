@@ -95,7 +95,7 @@ async fn a_call_is_told_in_one_line() {
         ("read_file", json!({"file_path": "a"}), Some("read a")),
         ("write_file", json!({"file_path": "a", "content": ""}), Some("write a")),
         ("edit_file", json!({"file_path": "a", "old_string": "b", "new_string": ""}), Some("edit a")),
-        ("shell_command", json!({"command": "make\nmake test"}), Some("run make …")),
+        ("shell_command", json!({"command": "make\nmake test"}), Some("run make make test")),
         ("shell_command", json!({"command": " make "}), Some("run make")),
         ("grep", json!({"pattern": "a+"}), Some("search for a+")),
         ("grep", json!({"pattern": "a+", "path": "src"}), Some("search for a+ in src")),
