@@ -1,18 +1,15 @@
 //! The command line: arguments, print mode, and the `mods` commands.
 //!
-//! [`run`] is the whole program: it takes what the process was given and the [`Backend`] that runs
-//! sessions and loads mods, and gives the exit code.
+//! [`run`] is the whole program: it takes what the process was given, and gives the exit code.
 
 mod args;
-mod backend;
-#[cfg(test)]
-mod fake;
 mod interrupt;
 mod mods;
 mod output;
 mod print;
 mod process;
 mod prompt;
+mod request;
 #[cfg(test)]
 mod tests;
 
@@ -27,17 +24,20 @@ use self::{
     output::{Exit, Streams, Usage},
     print::Printing,
 };
-use crate::settings::{self, Places};
+use crate::{
+    mod_host::host_facts,
+    settings::{self, Places},
+};
 
-pub use backend::{Backend, Ended, FoundMod, ModState, RunRequest, Trial};
 pub use process::Process;
+pub use request::{Ended, RunPrompt, RunRequest};
 
 /// Threads for sessions. Two, so that a mod that never returns leaves one for everybody else.
 const WORKERS: usize = 2;
 
 /// Does what the command line says, and gives the exit code: 0 for a run that came to its own end or a
 /// command that worked, 2 for a wrong command line, 1 for everything else.
-pub fn run(process: &Process, backend: &dyn Backend) -> u8 {
+pub fn run(process: &Process, run_prompt: &RunPrompt) -> u8 {
     let cli = match Cli::try_parse_from(&process.args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -50,15 +50,15 @@ pub fn run(process: &Process, backend: &dyn Backend) -> u8 {
     let exit = match cli.command {
         Some(Command::Mods { command }) => in_runtime(|runtime| {
             let streams = Streams { out: &mut out, err: &mut err };
-            runtime.block_on(mods::Context { process, backend, streams }.run(&command))
+            runtime.block_on(mods::Context { process, facts: host_facts(), streams }.run(&command))
         }),
-        None => session(process, backend, &cli.run),
+        None => session(process, run_prompt, &cli.run),
     };
     exit.unwrap_or_else(|error| Streams { out: &mut out, err: &mut err }.failure(&error)).code()
 }
 
 /// Runs a session. There is print mode alone so far.
-fn session(process: &Process, backend: &dyn Backend, args: &RunArgs) -> anyhow::Result<Exit> {
+fn session(process: &Process, run_prompt: &RunPrompt, args: &RunArgs) -> anyhow::Result<Exit> {
     let Some(typed) = &args.print else {
         let text = "the interactive interface is not built yet; run one prompt with: cmd -p \"PROMPT\"";
         return Err(Usage(text.to_owned()).into());
@@ -74,7 +74,7 @@ fn session(process: &Process, backend: &dyn Backend, args: &RunArgs) -> anyhow::
     };
     let cancel = CancellationToken::new();
     interrupt::interrupt_on_signal(cancel.clone())?;
-    in_runtime(|runtime| runtime.block_on(printing.run(backend, request, cancel)))
+    in_runtime(|runtime| runtime.block_on(printing.run(run_prompt, request, cancel)))
 }
 
 /// What stands on standard input: all of it where it is piped, or where nothing else is the prompt.
