@@ -19,6 +19,7 @@ use super::{
     commands::ModCommand,
     identity::ModIdentity,
     journal::Journal,
+    log::Log,
     observers::Observer,
     registrations::{Observers, Registrations, What},
     tool::ModTool,
@@ -52,12 +53,9 @@ pub struct ModHostConfig {
     pub hook_timeout: Option<Duration>,
     /// Where the journal is kept; `None` keeps it in memory.
     pub journal_dir: Option<PathBuf>,
-    /// Takes the lines that mods log: mod, level, text.
-    pub log: Arc<LogSink>,
+    /// Where the lines go that mods log; `None` drops them.
+    pub log_file: Option<PathBuf>,
 }
-
-/// Takes the lines that mods log: mod, level, text.
-pub type LogSink = dyn Fn(&str, &str, &str) + Send + Sync;
 
 pub(crate) struct Core {
     pub(crate) bus: EventBus,
@@ -71,7 +69,7 @@ pub(crate) struct Core {
     tools: Arc<ToolSet>,
     options: BTreeMap<String, String>,
     hook_timeout: Option<Duration>,
-    log: Arc<LogSink>,
+    log: Log,
     names: Mutex<BTreeMap<String, Origin>>,
     last_index: AtomicU16,
 }
@@ -91,7 +89,7 @@ impl Core {
             tools: config.tools,
             options: config.options,
             hook_timeout: config.hook_timeout,
-            log: config.log,
+            log: Log::new(config.log_file),
             names: Mutex::default(),
             last_index: AtomicU16::new(0),
         }
@@ -117,7 +115,7 @@ impl Core {
     }
 
     pub(crate) fn log(&self, owner: &ModIdentity, level: &str, message: &str) {
-        (self.log)(&owner.id, level, message);
+        self.log.line(&owner.id, level, message);
     }
 
     /// Gives a name to its first taker.

@@ -21,6 +21,7 @@ mod identity;
 mod journal;
 mod library;
 mod load;
+mod log;
 mod observers;
 mod plan;
 mod registrations;
@@ -39,14 +40,17 @@ use serde::Serialize;
 
 pub use self::{
     commands::{CommandSpec, ModCommand},
-    core::{LogSink, ModHostConfig},
+    core::ModHostConfig,
     error::LoadError,
     load::host_facts,
     plan::{Code, Expected, Lookup, Origin, Plan, Planned},
     trial::{Trial, trial},
 };
 use self::{core::Core, identity::ModIdentity, observers::ObserverSink, registrations::What};
-use crate::hooks::{Handlers, Mods};
+use crate::{
+    events::Emitter,
+    hooks::{Handlers, Mods},
+};
 
 /// The mods of a harness. Dropping it undoes every registration.
 pub struct ModHost {
@@ -155,6 +159,11 @@ impl ModHost {
             }
         }
         Ok(Loaded { mods, warnings })
+    }
+
+    /// Raises events of the main agent.
+    pub fn events(&self) -> Emitter {
+        self.core.bus.main()
     }
 
     /// The slash commands, in registration order.

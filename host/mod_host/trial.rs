@@ -40,13 +40,13 @@ pub async fn trial(path: PathBuf, cwd: PathBuf) -> Result<Trial, LoadError> {
     }));
     let host = ModHost::new(ModHostConfig {
         bus,
-        ui: Arc::new(Headless::new(|_, _| ())),
+        ui: Arc::new(Headless),
         tools: Arc::new(ToolSet::default()),
         cwd: cwd.into(),
         options: std::collections::BTreeMap::new(),
         hook_timeout: None,
         journal_dir: None,
-        log: Arc::new(|_, _, _| ()),
+        log_file: None,
     });
     let origin = Origin::Session { path: path.clone() };
     let planned = Planned { origin, code: Code::Library { path, expected: None } };
