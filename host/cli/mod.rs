@@ -10,6 +10,7 @@ mod print;
 mod process;
 mod prompt;
 mod request;
+mod session;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +24,7 @@ use self::{
     args::{Cli, Command, RunArgs, Workspace},
     output::{Exit, Streams, Usage},
     print::Printing,
+    request::RunRequest,
 };
 use crate::{
     mod_host::host_facts,
@@ -30,14 +32,13 @@ use crate::{
 };
 
 pub use process::Process;
-pub use request::{Ended, RunPrompt, RunRequest};
 
 /// Threads for sessions. Two, so that a mod that never returns leaves one for everybody else.
 const WORKERS: usize = 2;
 
 /// Does what the command line says, and gives the exit code: 0 for a run that came to its own end or a
 /// command that worked, 2 for a wrong command line, 1 for everything else.
-pub fn run(process: &Process, run_prompt: &RunPrompt) -> u8 {
+pub fn run(process: &Process) -> u8 {
     let cli = match Cli::try_parse_from(&process.args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -52,13 +53,13 @@ pub fn run(process: &Process, run_prompt: &RunPrompt) -> u8 {
             let streams = Streams { out: &mut out, err: &mut err };
             runtime.block_on(mods::Context { process, facts: host_facts(), streams }.run(&command))
         }),
-        None => session(process, run_prompt, &cli.run),
+        None => print(process, &cli.run),
     };
     exit.unwrap_or_else(|error| Streams { out: &mut out, err: &mut err }.failure(&error)).code()
 }
 
-/// Runs a session. There is print mode alone so far.
-fn session(process: &Process, run_prompt: &RunPrompt, args: &RunArgs) -> anyhow::Result<Exit> {
+/// Runs one prompt. There is print mode alone so far.
+fn print(process: &Process, args: &RunArgs) -> anyhow::Result<Exit> {
     let Some(typed) = &args.print else {
         let text = "the interactive interface is not built yet; run one prompt with: cmd -p \"PROMPT\"";
         return Err(Usage(text.to_owned()).into());
@@ -72,9 +73,10 @@ fn session(process: &Process, run_prompt: &RunPrompt, args: &RunArgs) -> anyhow:
         out: io::stdout(),
         err: anstream::stderr(),
     };
+    let run_prompt = session::prompts(process.model_access.clone());
     let cancel = CancellationToken::new();
     interrupt::interrupt_on_signal(cancel.clone())?;
-    in_runtime(|runtime| runtime.block_on(printing.run(run_prompt, request, cancel)))
+    in_runtime(|runtime| runtime.block_on(printing.run(&*run_prompt, request, cancel)))
 }
 
 /// What stands on standard input: all of it where it is piped, or where nothing else is the prompt.

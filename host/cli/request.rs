@@ -13,44 +13,44 @@ use crate::{
 
 /// Runs one prompt in a new session, to its end. The events go to the sink; the token interrupts it. The
 /// composition root has it; tests have their own.
-pub type RunPrompt = dyn Fn(RunRequest, Arc<dyn EventSink>, CancellationToken) -> BoxFuture<'static, anyhow::Result<Ended>>
+pub(super) type RunPrompt = dyn Fn(RunRequest, Arc<dyn EventSink>, CancellationToken) -> BoxFuture<'static, anyhow::Result<Ended>>
     + Send
     + Sync;
 
 /// A run that was asked for on the command line. Paths are absolute.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RunRequest {
+pub(super) struct RunRequest {
     /// Where everything lies.
-    pub places: Places,
+    pub(super) places: Places,
     /// The settings as they were read; whether the project is trusted is not decided yet.
-    pub settings: Loaded,
+    pub(super) settings: Loaded,
     /// The prompt.
-    pub prompt: String,
+    pub(super) prompt: String,
     /// The model, `provider/id`.
-    pub model: Option<String>,
+    pub(super) model: Option<String>,
     /// Mods to load ahead of the others.
-    pub mods: Vec<PathBuf>,
+    pub(super) mods: Vec<PathBuf>,
     /// Values of mods' flags.
-    pub mod_options: Vec<(String, String)>,
+    pub(super) mod_options: Vec<(String, String)>,
     /// Load no mods but the built-in ones.
-    pub no_mods: bool,
+    pub(super) no_mods: bool,
     /// Stop after so many turns.
-    pub max_turns: Option<NonZeroU32>,
+    pub(super) max_turns: Option<NonZeroU32>,
     /// What may run unasked.
-    pub permission_mode: Option<PermissionMode>,
+    pub(super) permission_mode: Option<PermissionMode>,
     /// Run every tool unasked, and load the project's mods unasked.
-    pub skip_permissions: bool,
+    pub(super) skip_permissions: bool,
     /// Rules for what runs unasked, beside those of the settings.
-    pub allow: Vec<String>,
+    pub(super) allow: Vec<String>,
     /// Rules for what never runs, beside those of the settings.
-    pub deny: Vec<String>,
+    pub(super) deny: Vec<String>,
     /// Keep a record of the session on disk.
-    pub record: bool,
+    pub(super) record: bool,
 }
 
 /// How a prompt ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub(super) enum Ended {
     /// It was run.
     Run(RunResult),
     /// A mod consumed it, and may have something to say in its place.

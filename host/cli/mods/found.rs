@@ -10,6 +10,7 @@ use registry::{FileHash, HostFacts, Metadata, hash_bytes, object, version::show}
 use serde::Serialize;
 
 use crate::{
+    builtin,
     mod_host::{Code, Expected, Lookup, Origin, Plan, Planned},
     settings::{Loaded, ModHash, Mods, Places, Trust},
 };
@@ -87,7 +88,7 @@ pub(super) fn find(
         project: trusted,
         session_only: false,
     };
-    let Plan { mods, problems, mut notices } = lookup.plan();
+    let Plan { mods, problems, mut notices } = lookup.plan().with_built_ins(builtin::roots());
     if places.project.as_deref().is_some_and(Path::exists) && !trusted {
         notices.push("the workspace is not trusted: its own mods are not looked at".to_owned());
     }

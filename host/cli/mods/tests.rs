@@ -71,6 +71,7 @@ impl Machine {
             home_override: Some(self.path("home")),
             user_home: None,
             cargo: env!("CARGO").into(),
+            model_access: Default::default(),
         };
         let Some(args::Command::Mods { command }) = Cli::try_parse_from(&process.args).unwrap().command
         else {
