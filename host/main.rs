@@ -1,22 +1,19 @@
-//! Entry of `cmd`: asks the system what it was given, and does what the command line says.
+//! Entry of `cmd`.
 
-use std::{env, process::ExitCode};
+use std::io::Write;
 
-use host::{
-    cli::{self, Live, Process},
-    harness::ModelAccess,
-    providers::openai::OpenAiConfig,
-};
+use host::cli::{self, Process};
 
-fn main() -> ExitCode {
-    let process = match Process::current() {
-        Ok(process) => process,
+fn main() -> ! {
+    let code = match Process::current() {
+        Ok(process) => cli::run(&process),
         Err(error) => {
             anstream::eprintln!("error: {error}");
-            return ExitCode::FAILURE;
+            1
         }
     };
-    let openai =
-        OpenAiConfig { base_url: env::var("OPENAI_BASE_URL").ok(), api_key: env::var("OPENAI_API_KEY").ok() };
-    cli::run(&process, &Live { access: ModelAccess { openai } }).into()
+    // A stream that is closed has nobody to be told of it.
+    let _closed = std::io::stdout().flush();
+    // No exit handlers: a mod that hangs in its constructor would hold them up for ever.
+    signal_hook::low_level::exit(code.into())
 }

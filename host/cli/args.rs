@@ -6,6 +6,8 @@ use std::{
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mod_interface::types::PermissionMode;
 
+use crate::agent::Rule;
+
 const EXAMPLES: &str = "\
 Examples:
   cmd -p \"What does this project do?\"
@@ -95,11 +97,11 @@ pub(super) struct RunArgs {
     pub(super) dangerously_skip_permissions: bool,
 
     /// Run this unasked, such as "shell_command(git *)". May be repeated
-    #[arg(help_heading = "Permissions", long, value_name = "RULE")]
+    #[arg(help_heading = "Permissions", long, value_name = "RULE", value_parser = rule)]
     pub(super) allow: Vec<String>,
 
     /// Never run this. May be repeated
-    #[arg(help_heading = "Permissions", long, value_name = "RULE")]
+    #[arg(help_heading = "Permissions", long, value_name = "RULE", value_parser = rule)]
     pub(super) deny: Vec<String>,
 
     /// Keep no record of the session on disk
@@ -228,6 +230,11 @@ fn name_and_value(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("expected NAME=VALUE".to_owned()),
     }
+}
+
+/// Checks a rule where it was typed; the agent reads it again.
+fn rule(text: &str) -> Result<String, String> {
+    text.parse::<Rule>().map(|_| text.to_owned()).map_err(|_| "expected TOOL or TOOL(PATTERN)".to_owned())
 }
 
 fn at_least_one(text: &str) -> Result<NonZeroU32, String> {

@@ -68,6 +68,10 @@ fn a_mistake_is_told_with_what_would_be_right() {
             "error: invalid value 'verbose' for '--mod-option <NAME=VALUE>': expected NAME=VALUE\n\nFor more information, try '--help'.\n",
         ),
         (
+            "cmd -p hi --allow shell_command(git",
+            "error: invalid value 'shell_command(git' for '--allow <RULE>': expected TOOL or TOOL(PATTERN)\n\nFor more information, try '--help'.\n",
+        ),
+        (
             "cmd -p hi --no-mods --mod x",
             "error: the argument '--no-mods' cannot be used with '--mod <PATH>'\n\nUsage: cmd --print [<PROMPT>] --no-mods\n\nFor more information, try '--help'.\n",
         ),

@@ -1,19 +1,16 @@
 //! The command line: arguments, print mode, and the `mods` commands.
 //!
-//! [`run`] is the whole program: it takes what the process was given and the [`Backend`] that runs
-//! sessions and loads mods, and gives the exit code.
+//! [`run`] is the whole program: it takes what the process was given, and gives the exit code.
 
 mod args;
-mod backend;
-#[cfg(test)]
-mod fake;
 mod interrupt;
-mod live;
 mod mods;
 mod output;
 mod print;
 mod process;
 mod prompt;
+mod request;
+mod session;
 #[cfg(test)]
 mod tests;
 
@@ -27,11 +24,13 @@ use self::{
     args::{Cli, Command, RunArgs, Workspace},
     output::{Exit, Streams, Usage},
     print::Printing,
+    request::RunRequest,
 };
-use crate::settings::{self, Places};
+use crate::{
+    mod_host::host_facts,
+    settings::{self, Places},
+};
 
-pub use backend::{Backend, Ended, Finished, FoundMod, ModState, RunRequest, Trial};
-pub use live::Live;
 pub use process::Process;
 
 /// Threads for sessions. Two, so that a mod that never returns leaves one for everybody else.
@@ -39,7 +38,7 @@ const WORKERS: usize = 2;
 
 /// Does what the command line says, and gives the exit code: 0 for a run that came to its own end or a
 /// command that worked, 2 for a wrong command line, 1 for everything else.
-pub fn run(process: &Process, backend: &dyn Backend) -> u8 {
+pub fn run(process: &Process) -> u8 {
     let cli = match Cli::try_parse_from(&process.args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -52,15 +51,15 @@ pub fn run(process: &Process, backend: &dyn Backend) -> u8 {
     let exit = match cli.command {
         Some(Command::Mods { command }) => in_runtime(|runtime| {
             let streams = Streams { out: &mut out, err: &mut err };
-            runtime.block_on(mods::Context { process, backend, streams }.run(&command))
+            runtime.block_on(mods::Context { process, facts: host_facts(), streams }.run(&command))
         }),
-        None => session(process, backend, &cli.run),
+        None => print(process, &cli.run),
     };
     exit.unwrap_or_else(|error| Streams { out: &mut out, err: &mut err }.failure(&error)).code()
 }
 
-/// Runs a session. There is print mode alone so far.
-fn session(process: &Process, backend: &dyn Backend, args: &RunArgs) -> anyhow::Result<Exit> {
+/// Runs one prompt. There is print mode alone so far.
+fn print(process: &Process, args: &RunArgs) -> anyhow::Result<Exit> {
     let Some(typed) = &args.print else {
         let text = "the interactive interface is not built yet; run one prompt with: cmd -p \"PROMPT\"";
         return Err(Usage(text.to_owned()).into());
@@ -74,9 +73,10 @@ fn session(process: &Process, backend: &dyn Backend, args: &RunArgs) -> anyhow::
         out: io::stdout(),
         err: anstream::stderr(),
     };
+    let run_prompt = session::prompts(process.model_access.clone());
     let cancel = CancellationToken::new();
     interrupt::interrupt_on_signal(cancel.clone())?;
-    in_runtime(|runtime| runtime.block_on(printing.run(backend, request, cancel)))
+    in_runtime(|runtime| runtime.block_on(printing.run(&*run_prompt, request, cancel)))
 }
 
 /// What stands on standard input: all of it where it is piped, or where nothing else is the prompt.

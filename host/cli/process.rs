@@ -1,5 +1,7 @@
 use std::{env, ffi::OsString, io, path::PathBuf};
 
+use crate::{harness::ModelAccess, providers::openai::OpenAiConfig};
+
 /// What the process was given: nothing below reads it from anywhere else.
 #[derive(Debug, Clone)]
 pub struct Process {
@@ -15,6 +17,8 @@ pub struct Process {
     pub user_home: Option<PathBuf>,
     /// The cargo to build mods with.
     pub cargo: PathBuf,
+    /// How models are reached.
+    pub model_access: ModelAccess,
 }
 
 impl Process {
@@ -33,6 +37,17 @@ impl Process {
             home_override: env::var_os("COMMANDCODE_HOME").map(PathBuf::from),
             user_home: env::home_dir(),
             cargo: env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from),
+            model_access: ModelAccess {
+                openai: OpenAiConfig {
+                    base_url: variable("OPENAI_BASE_URL"),
+                    api_key: variable("OPENAI_API_KEY"),
+                },
+            },
         })
     }
+}
+
+/// A variable that is set to something.
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -13,6 +13,7 @@ fn process(cwd: &std::path::Path) -> Process {
         home_override: Some(cwd.join("home")),
         user_home: None,
         cargo: PathBuf::new(),
+        model_access: Default::default(),
     }
 }
 
@@ -61,7 +62,7 @@ fn a_workspace_that_is_not_there_is_a_mistake_in_the_command_line() {
 #[test]
 fn without_a_prompt_it_says_what_there_is_so_far() {
     let folder = tempfile::tempdir().unwrap();
-    let error = session(&process(folder.path()), &fake::Fake::default(), &args("cmd --verbose")).unwrap_err();
+    let error = print(&process(folder.path()), &args("cmd --verbose")).unwrap_err();
     assert_eq!(
         error.downcast::<Usage>().unwrap().to_string(),
         "the interactive interface is not built yet; run one prompt with: cmd -p \"PROMPT\""

@@ -5,11 +5,14 @@ use registry::{Installed, Installer, State, install::Step};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Context, list::registered_line, trial};
+use super::{
+    Context,
+    list::registered_line,
+    trial::{self, Trial},
+};
 use crate::{
     cli::{
         args::AddArgs,
-        backend::Trial,
         output::{Exit, Report, Usage},
     },
     settings::{self, Places, Scope},
@@ -68,7 +71,7 @@ impl Context<'_> {
                 anstream::eprintln!("waiting for another cmd that changes the packages");
             }
         };
-        Installer::new(scope_root, &self.backend.host_facts()).progress(&progress).archive(archive)
+        Installer::new(scope_root, &self.facts).progress(&progress).archive(archive)
     }
 
     /// Installs the archive where it harms nobody, loads its mods, and takes all of it away again.
@@ -87,10 +90,10 @@ impl Context<'_> {
 
     async fn try_all(&self, places: &Places, scope_root: &Path) -> Result<Vec<Trial>, trial::Error> {
         let mut trials = Vec::new();
-        for candidate in registry::installed(scope_root, &self.backend.host_facts()) {
+        for candidate in registry::installed(scope_root, &self.facts) {
             // A mod without a library for this machine is a warning of the real installation.
             if let State::Ok(found) = candidate.state {
-                trials.push(self.trials(places).run(&found.name, &found.dir).await?);
+                trials.push(self.trials(places).run(&found.name, &found.library).await?);
             }
         }
         Ok(trials)

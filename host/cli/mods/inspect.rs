@@ -49,13 +49,12 @@ impl Context<'_> {
     /// Reads a library, or the one for this machine in a mod's folder. None of it is run. It is a
     /// failure when the library could not be loaded here.
     pub(super) fn inspect(&mut self, args: &InspectArgs) -> anyhow::Result<Exit> {
-        let facts = self.backend.host_facts();
         let mut path = self.typed(&args.file);
         if path.is_dir() {
             let manifest = Manifest::read(&path)?.manifest;
-            path = path.join(&manifest.choose(&facts)?.file);
+            path = path.join(&manifest.choose(&self.facts)?.file);
         }
-        let report = inspect(&path, &facts)?;
+        let report = inspect(&path, &self.facts)?;
         self.streams.report(&report, args.json)?;
         Ok(if report.refusal.is_none() { Exit::Success } else { Exit::Failure })
     }

@@ -1,122 +1,133 @@
-use std::{collections::BTreeMap, io::Write};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
 
 use futures::StreamExt;
 use serde::Serialize;
 
-use super::Context;
+use super::{
+    Context,
+    found::{Found, State, find},
+    trial::Trials,
+};
 use crate::{
     cli::{
         args::ListArgs,
-        backend::{FoundMod, ModState},
         output::{Exit, Report, one_line},
     },
-    settings::{self, Places},
+    mod_host::Origin,
+    settings,
 };
 
 /// How many mods are tried at a time.
 const AT_ONCE: usize = 4;
 
-/// Every mod, in load order.
+/// Every mod, in load order, and then what could not be loaded.
 #[derive(Debug, Serialize)]
 struct List {
-    mods: Vec<FoundMod>,
+    mods: Vec<Found>,
     warnings: Vec<String>,
 }
 
 impl Context<'_> {
     /// Lists what a session would load and what it would not. Unless files are to be enough, each mod is
-    /// loaded in a child process.
+    /// loaded in a child process. It is a failure when a mod fails.
     pub(super) async fn list(&mut self, args: &ListArgs) -> anyhow::Result<Exit> {
         let places = self.places(&args.common.workspace)?;
         let settings = settings::load(&places)?;
-        let mut mods = self.backend.find_mods(&places, &settings);
+        let (mut mods, notices) = find(&places, &settings, &self.facts)?;
         if !args.unloaded {
-            let tried = futures::stream::iter(mods).map(|found| self.tried(&places, found));
+            let trials = self.trials(&places);
+            let tried = futures::stream::iter(mods).map(|found| tried(&trials, found));
             mods = tried.buffered(AT_ONCE).collect().await;
         }
-        let failed = mods.iter().any(|found| matches!(found.state, ModState::Failed(_)));
-        self.streams.report(&List { mods, warnings: settings.warnings }, args.common.json)?;
+        let failed = mods.iter().any(|found| matches!(found.state, State::Failed(_)));
+        let warnings = [settings.warnings, notices].concat();
+        self.streams.report(&List { mods, warnings }, args.common.json)?;
         Ok(if failed { Exit::Failure } else { Exit::Success })
-    }
-
-    /// The mod with what a trial of it told, if a session would load it from a file.
-    async fn tried(&self, places: &Places, mut found: FoundMod) -> FoundMod {
-        if let (ModState::Found, Some(path)) = (&found.state, &found.path) {
-            match self.trials(places).run(&found.name, path).await {
-                Ok(trial) => {
-                    found.state = ModState::Loaded;
-                    found.registered = trial.registered;
-                    found.warnings.extend(trial.warnings);
-                }
-                Err(error) => found.state = ModState::Failed(error.to_string()),
-            }
-        }
-        found
     }
 }
 
+/// The mod with what a trial of it told, if a session would load it from a file.
+async fn tried(trials: &Trials<'_>, mut found: Found) -> Found {
+    if let (State::Found, Some(name), Some(library)) = (&found.state, &found.name, &found.library) {
+        match trials.run(name, library).await {
+            Ok(trial) => {
+                found.state = State::Loaded;
+                found.registered = trial.registered;
+                found.warnings.extend(trial.warnings);
+            }
+            Err(error) => found.state = State::Failed(error.to_string()),
+        }
+    }
+    found
+}
+
 impl Report for List {
-    fn text(&self, out: &mut dyn Write) -> std::io::Result<()> {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         for warning in &self.warnings {
             writeln!(out, "warning: {}", one_line(warning))?;
         }
         if self.mods.is_empty() {
             return writeln!(out, "There are no mods. Install one with cmd mods add.");
         }
+        let heads = ["NAME", "VERSION", "INTERFACE", "SCOPE", "STATE", "SOURCE"].map(str::to_owned);
         let rows: Vec<_> = self.mods.iter().map(row).collect();
-        let heads = ["NAME", "VERSION", "SCOPE", "STATE", "SOURCE"].map(str::to_owned);
-        let widths = widths(&heads, &rows);
+        let mut widths = heads.each_ref().map(|head| head.chars().count());
+        for row in &rows {
+            let cells = row.iter().map(|cell| cell.chars().count());
+            widths.iter_mut().zip(cells).for_each(|(width, cell)| *width = cell.max(*width));
+        }
         line(out, &heads, &widths)?;
         for (found, row) in self.mods.iter().zip(&rows) {
             line(out, row, &widths)?;
-            details(out, found)?;
+            details(found).iter().try_for_each(|detail| writeln!(out, "    {}", one_line(detail)))?;
         }
         Ok(())
     }
 }
 
-type Row = [String; 5];
-
-fn row(found: &FoundMod) -> Row {
+fn row(found: &Found) -> [String; 6] {
     let state = match &found.state {
-        ModState::Found => "found",
-        ModState::Loaded => "loaded",
-        ModState::Disabled => "disabled",
-        ModState::Shadowed(_) => "shadowed",
-        ModState::Untrusted => "untrusted",
-        ModState::Failed(_) => "failed",
+        State::Found => "found",
+        State::Loaded => "loaded",
+        State::Disabled => "disabled",
+        State::Shadowed(_) => "shadowed",
+        State::Untrusted => "untrusted",
+        State::Failed(_) => "failed",
     };
-    let scope = found.scope.map_or("-", settings::Scope::as_str);
-    let version = found.version.as_deref().unwrap_or("-");
-    [&found.name, version, scope, state, &found.source].map(one_line)
+    let (scope, source) = match &found.origin {
+        Origin::BuiltIn => ("built-in", "-".to_owned()),
+        Origin::Session { path } => ("session", path.display().to_string()),
+        Origin::User { source } => ("user", source.clone()),
+        Origin::Project { source } => ("project", source.clone()),
+    };
+    let or_dash = |text: &Option<String>| text.as_deref().unwrap_or("-").to_owned();
+    let (name, version, interface) =
+        (or_dash(&found.name), or_dash(&found.version), or_dash(&found.interface));
+    [name, version, interface, scope.to_owned(), state.to_owned(), source].map(|cell| one_line(&cell))
 }
 
-fn widths(heads: &Row, rows: &[Row]) -> [usize; 5] {
-    let mut widths = [0; 5];
-    for row in rows.iter().chain([heads]) {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = cell.chars().count().max(*width);
-        }
-    }
-    widths
-}
-
-fn line(out: &mut dyn Write, row: &Row, widths: &[usize; 5]) -> std::io::Result<()> {
+fn line(out: &mut dyn Write, row: &[String; 6], widths: &[usize; 6]) -> io::Result<()> {
     let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
     writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())
 }
 
-fn details(out: &mut dyn Write, found: &FoundMod) -> std::io::Result<()> {
+/// The lines below a mod's row.
+fn details(found: &Found) -> Vec<String> {
     let mut details = Vec::new();
-    if let ModState::Failed(reason) | ModState::Shadowed(reason) = &found.state {
-        details.push(reason.clone());
+    match &found.state {
+        State::Failed(reason) | State::Shadowed(reason) => details.push(reason.clone()),
+        State::Untrusted => {
+            details.push("it is new, or not what it was when the workspace was trusted".into())
+        }
+        State::Loaded => details.push(registered_line(&found.registered)),
+        State::Found | State::Disabled => {}
     }
-    if found.state == ModState::Loaded {
-        details.push(registered_line(&found.registered));
-    }
-    details.extend(found.hash.iter().map(|hash| format!("hash: {hash}")));
+    details.extend(found.sha256.iter().map(|sha256| format!("sha256: {sha256}")));
     details.extend(found.warnings.iter().map(|warning| format!("warning: {warning}")));
-    details.iter().try_for_each(|detail| writeln!(out, "    {}", one_line(detail)))
+    details
 }
 
 /// What a mod registered, in one line.

@@ -2,6 +2,7 @@
 
 mod add;
 mod build;
+mod found;
 mod inspect;
 mod list;
 mod pack;
@@ -13,9 +14,10 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use registry::HostFacts;
+
 use super::{
     args::{ModsCommand, Workspace},
-    backend::Backend,
     output::{Exit, Streams},
     process::Process,
     workspace,
@@ -25,7 +27,7 @@ use crate::settings::Places;
 /// What the commands work with.
 pub(super) struct Context<'a> {
     pub(super) process: &'a Process,
-    pub(super) backend: &'a dyn Backend,
+    pub(super) facts: HostFacts,
     pub(super) streams: Streams<'a>,
 }
 
@@ -39,7 +41,11 @@ impl Context<'_> {
             ModsCommand::Inspect(args) => self.inspect(args),
             ModsCommand::Verify(args) => self.verify(args),
             ModsCommand::TrialLoad { path } => {
-                writeln!(self.streams.out, "{}", trial::load(self.backend, path.clone()).await?)?;
+                writeln!(
+                    self.streams.out,
+                    "{}",
+                    trial::load(self.typed(path), self.process.cwd.clone()).await?
+                )?;
                 Ok(Exit::Success)
             }
         }

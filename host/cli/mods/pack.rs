@@ -28,10 +28,9 @@ impl Context<'_> {
         let built = build::build(&self.process.cargo, &self.typed(&args.path))?;
         let bytes =
             fs::read(&built.library).with_context(|| format!("cannot read {}", built.library.display()))?;
-        let facts = self.backend.host_facts();
         let refused = |refusal| registry::Error::Refused { file: built.library.clone(), refusal };
         let inspection = registry::object::inspect(&bytes).map_err(refused)?;
-        let metadata = registry::object::check_declared(&inspection, &facts.target).map_err(refused)?;
+        let metadata = registry::object::check_declared(&inspection, &self.facts.target).map_err(refused)?;
         let input = PackInput {
             name: metadata.name.clone(),
             package: None,

@@ -7,17 +7,15 @@ use super::*;
 use crate::{
     cli::{
         args::{self, Cli},
-        backend::{FoundMod, ModState},
-        fake::Fake,
         output::describe,
     },
-    settings::Scope,
+    settings::{ModHash, Places, Trust},
 };
 
 /// A machine for one test: a home, a workspace, and a program that pretends to load mods.
 struct Machine {
     folder: tempfile::TempDir,
-    backend: Fake,
+    facts: HostFacts,
 }
 
 impl Machine {
@@ -27,7 +25,7 @@ impl Machine {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         let facts = HostFacts { interface: (1, 0), target: target(), glibc: Some((99, 0)) };
-        let machine = Self { folder, backend: Fake { facts, ..Fake::default() } };
+        let machine = Self { folder, facts };
         machine.trial(
             r#"echo '{"name":"a-mod","version":"1.0.0","registered":{"hooks":["onStop"],"tools":["x","y"]},"warnings":["odd"]}'"#,
         );
@@ -73,6 +71,7 @@ impl Machine {
             home_override: Some(self.path("home")),
             user_home: None,
             cargo: env!("CARGO").into(),
+            model_access: Default::default(),
         };
         let Some(args::Command::Mods { command }) = Cli::try_parse_from(&process.args).unwrap().command
         else {
@@ -80,7 +79,7 @@ impl Machine {
         };
         let mut out = Vec::new();
         let streams = Streams { out: &mut out, err: &mut std::io::sink() };
-        let context = Context { process: &process, backend: &self.backend, streams };
+        let context = Context { process: &process, facts: self.facts.clone(), streams };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let exit = runtime.block_on(context.run(&command)).map_err(|error| self.bare(&describe(&error)));
         (exit, self.bare(&String::from_utf8(out).unwrap()))
@@ -236,7 +235,7 @@ fn a_library_is_shown_without_being_run() {
         )
     };
     assert_eq!(machine.run(&format!("cmd mods inspect {library}")), ok(&shown("yes")));
-    machine.backend.facts.interface = (2, 0);
+    machine.facts.interface = (2, 0);
     let (exit, text) = machine.run(&format!("cmd mods inspect {library}"));
     let last = text.lines().last().unwrap();
     assert_eq!((exit, text.lines().count()), (Ok(Exit::Failure), shown("no").lines().count()));
@@ -259,61 +258,84 @@ fn what_is_no_library_is_told() {
     );
 }
 
-fn found(name: &str, scope: Option<Scope>, state: ModState) -> FoundMod {
-    FoundMod {
-        name: name.into(),
-        scope,
-        source: if scope.is_some() { format!("file:{name}") } else { "builtin".into() },
-        version: scope.map(|_| "1.0.0".into()),
-        interface: None,
-        hash: None,
-        path: (state == ModState::Found && scope.is_some()).then(|| name.into()),
-        state,
-        registered: Default::default(),
-        warnings: Vec::new(),
-    }
+/// The hash of a-mod's library, where it is built.
+fn built_hash(machine: &Machine) -> String {
+    let bytes = fs::read(machine.path("work/a-mod/target/release/liba_mod.so")).unwrap();
+    registry::hash_bytes(&bytes).sha256
 }
 
 #[test]
 fn every_mod_is_listed_with_what_it_does_or_what_stands_in_its_way() {
-    let mut machine = Machine::new();
-    machine.trial(
-        "case $3 in bad) echo 'error: no key' >&2; exit 1;; esac\n\
-         echo '{\"name\":\"a\",\"version\":\"1.0.0\",\"registered\":{\"tools\":[\"x\"]},\"warnings\":[\"odd\"]}'",
-    );
-    machine.backend.found = vec![
-        found("titling", None, ModState::Found),
-        found("good-one", Some(Scope::User), ModState::Found),
-        found("bad", Some(Scope::User), ModState::Found),
-        found("off", Some(Scope::Project), ModState::Disabled),
-        found("titling", Some(Scope::User), ModState::Shadowed("a built-in mod has that name".into())),
-    ];
-    assert_eq!(
-        machine.run("cmd mods list"),
-        (
-            Ok(Exit::Failure),
-            "NAME      VERSION  SCOPE    STATE     SOURCE
-titling   -        -        found     builtin
-good-one  1.0.0    user     loaded    file:good-one
-    tools: x
+    let machine = Machine::new();
+    machine.package("1.0.0");
+    machine.run("cmd mods pack a-mod").0.unwrap();
+    machine.run("cmd mods add -g a-mod-1.0.0.tgz").0.unwrap();
+    let loose = machine.path("home/mods/liba_loose.so");
+    fs::copy(machine.path("work/a-mod/target/release/liba_mod.so"), loose).unwrap();
+    fs::write(machine.path("home/mods/libbad.so"), "hello").unwrap();
+    fs::write(machine.path("home/mods/old.ts"), "").unwrap();
+    fs::create_dir(machine.path("work/.commandcode")).unwrap();
+    let sha256 = built_hash(&machine);
+    let bad = "not a shared library, expected the .so, .dylib or .dll of a crate with crate-type = [\"cdylib\"], got: a text file [E_NOT_A_LIBRARY]";
+    let text = format!(
+        "warning: 1 TypeScript mods in home/mods are not native and were left alone
+warning: the workspace is not trusted: its own mods are not looked at
+NAME   VERSION  INTERFACE  SCOPE  STATE     SOURCE
+a-mod  1.0.0    1.0        user   loaded    home/mods/liba_loose.so
+    hooks: onStop; tools: x, y
+    sha256: {sha256}
     warning: odd
-bad       1.0.0    user     failed    file:bad
-    the mod bad does not load: no key
-off       1.0.0    project  disabled  file:off
-titling   1.0.0    user     shadowed  file:titling
-    a built-in mod has that name
+-      -        -          user   failed    home/mods/libbad.so
+    {bad}
+a-mod  1.0.0    1.0        user   shadowed  file:a-mod
+    a mod of that name comes before it, from home/mods/liba_loose.so (user)
+    sha256: {sha256}
 "
-            .to_owned()
-        )
     );
-    machine.trial("exit 1");
+    assert_eq!(machine.run("cmd mods list"), (Ok(Exit::Failure), text));
+
+    fs::write(machine.path("home/settings.json"), "{\"mods\": {\"disabled\": [\"a-mod\"]}, \"x\": 1}")
+        .unwrap();
+    machine.trial("exit 9");
     let (exit, json) = machine.run("cmd mods list --static --json");
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!((exit, json["mods"].as_array().map(Vec::len)), (Ok(Exit::Success), Some(5)));
+    let states: Vec<_> =
+        json["mods"].as_array().unwrap().iter().map(|found| found["state"].clone()).collect();
     assert_eq!(
-        json["mods"][4].to_string(),
-        r#"{"hash":null,"interface":null,"name":"titling","path":null,"reason":"a built-in mod has that name","registered":{},"scope":"user","source":"file:titling","state":"shadowed","version":"1.0.0","warnings":[]}"#
+        (exit, states),
+        (Ok(Exit::Failure), vec!["disabled".into(), "failed".into(), "disabled".into()])
     );
+    assert_eq!(json["warnings"][0], "home/settings.json: unknown setting `x`");
+    assert_eq!(
+        json["mods"][2].to_string(),
+        format!(
+            r#"{{"hash":"ok","interface":"1.0","library":{},"name":"a-mod","registered":{{}},"scope":"user","sha256":"{sha256}","source":"file:a-mod","state":"disabled","version":"1.0.0","warnings":[]}}"#,
+            json["mods"][2]["library"]
+        )
+    );
+}
+
+#[test]
+fn a_projects_mods_are_listed_once_it_is_trusted_and_for_as_long_as_they_stay_what_they_were() {
+    let machine = Machine::new();
+    machine.package("1.0.0");
+    machine.run("cmd mods pack a-mod").0.unwrap();
+    machine.run("cmd mods add a-mod-1.0.0.tgz").0.unwrap();
+    let states = || {
+        let (_, json) = machine.run("cmd mods list --static --json");
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        json["mods"].as_array().unwrap().iter().map(|found| found["state"].to_string()).collect::<Vec<_>>()
+    };
+    let places = Places::new(machine.path("work"), Some(machine.path("home")), None).unwrap();
+    let trust = |sha256: &str| {
+        let hash = ModHash { name: "a-mod".into(), sha256: sha256.into() };
+        Trust::trust(&places, &places.cwd, [hash].into()).unwrap();
+    };
+    assert_eq!(states(), [""; 0]);
+    trust(&built_hash(&machine));
+    assert_eq!(states(), ["\"found\""]);
+    trust("what it was before");
+    assert_eq!(states(), ["\"untrusted\""]);
 }
 
 #[test]
@@ -325,9 +347,9 @@ fn an_empty_list_says_how_to_fill_it() {
 }
 
 #[test]
-fn the_child_prints_what_a_mod_registered_as_one_line() {
-    assert_eq!(
-        Machine::new().run("cmd mods trial-load /a/mod"),
-        ok("{\"name\":\"/a/mod\",\"version\":\"\",\"registered\":{},\"warnings\":[]}\n")
-    );
+fn the_child_tells_why_a_mod_does_not_load() {
+    let machine = Machine::new();
+    fs::write(machine.path("work/x.so"), "hello").unwrap();
+    let (exit, _) = machine.run("cmd mods trial-load x.so");
+    assert!(exit.unwrap_err().starts_with("work/x.so: not a shared library"));
 }

@@ -1,17 +1,29 @@
 //! Loading a mod in a child process, to see what it does before anything counts on it.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
 };
 
+use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 
-use crate::cli::backend::{Backend, Trial};
+use crate::mod_host;
 
 /// How long a mod may take to load.
 pub(super) const LIMIT: Duration = Duration::from_secs(10);
+
+/// What a mod did when it was loaded, as the child tells it.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Trial {
+    pub(super) name: String,
+    pub(super) version: String,
+    /// Names by kind: `hooks`, `tools`, `commands`, `events`.
+    pub(super) registered: BTreeMap<String, Vec<String>>,
+    pub(super) warnings: Vec<String>,
+}
 
 /// Why a mod did not load.
 #[derive(Debug, thiserror::Error)]
@@ -81,17 +93,17 @@ fn last_line(bytes: &[u8]) -> Option<&str> {
 
 /// What the child does: loads the mod, and prints what it registered as one line of JSON. It ends by
 /// itself should nobody be there any more to end it.
-pub(super) async fn load(backend: &dyn Backend, path: PathBuf) -> anyhow::Result<String> {
+pub(super) async fn load(path: PathBuf, cwd: PathBuf) -> anyhow::Result<String> {
     std::thread::Builder::new().name("limit".to_owned()).spawn(|| {
         std::thread::sleep(2 * LIMIT);
         signal_hook::low_level::exit(3);
     })?;
-    Ok(serde_json::to_string(&backend.trial_load(path).await?)?)
+    Ok(serde_json::to_string(&mod_host::trial(path, cwd).await?)?)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt};
+    use std::{fs, os::unix::fs::PermissionsExt};
 
     use super::*;
 

@@ -37,13 +37,12 @@ impl Context<'_> {
     /// Hashes every installed file, and compares with the lock files of both scopes. Nothing is run.
     pub(super) fn verify(&mut self, args: &VerifyArgs) -> anyhow::Result<Exit> {
         let places = self.places(&args.common.workspace)?;
-        let facts = self.backend.host_facts();
         let scopes: &[_] =
             if places.project.is_some() { &[Scope::User, Scope::Project] } else { &[Scope::User] };
         let mut mods = Vec::new();
         for scope in scopes {
             let folder = places.folder(*scope);
-            for candidate in registry::installed(folder, &facts) {
+            for candidate in registry::installed(folder, &self.facts) {
                 let problem = match candidate.state {
                     State::Problem(error) => Some(error),
                     State::Ok(_) => Lock::read(folder)

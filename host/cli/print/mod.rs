@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 use self::{lines::Writer, printer::Printer};
 use super::{
     args::OutputFormat,
-    backend::{Backend, Ended, Finished, RunRequest},
     output::Exit,
+    request::{Ended, Finished, RunPrompt, RunRequest},
 };
 use crate::events::EventSink;
 
@@ -38,7 +38,7 @@ impl<O: Write + Send + 'static, E: Write + Send + 'static> Printing<O, E> {
     /// The run could not begin, or its result could not be printed.
     pub(super) async fn run(
         self,
-        backend: &dyn Backend,
+        run_prompt: &RunPrompt,
         request: RunRequest,
         cancel: CancellationToken,
     ) -> anyhow::Result<Exit> {
@@ -58,7 +58,7 @@ impl<O: Write + Send + 'static, E: Write + Send + 'static> Printing<O, E> {
             });
         }
         // A task of its own: a mod that never returns keeps a worker thread, and not this one.
-        let run = tokio::spawn(backend.run(request, printer.clone(), cancel));
+        let run = tokio::spawn(run_prompt(request, printer.clone(), cancel));
         let finished = run.await.map_err(anyhow::Error::from).flatten();
         if let Ok(finished) = &finished {
             printer.end(&finished.ended);

@@ -8,8 +8,8 @@ use super::lines::Lines;
 use crate::{
     cli::{
         args::OutputFormat,
-        backend::Ended,
         output::{label, one_line},
+        request::Ended,
     },
     events::EventSink,
 };

@@ -4,21 +4,17 @@ use futures::future::BoxFuture;
 use mod_interface::types::{RunResult, Usage};
 
 use super::*;
-use crate::{
-    cli::fake::Fake,
-    settings::{Loaded, Places},
-};
+use crate::settings::{Loaded, Places};
 
 /// A program whose runs raise these events and end like this.
-fn scripted(events: Vec<AgentEvent>, ended: Result<Ended, &'static str>) -> Fake {
-    let run = move |_, sink: Arc<dyn EventSink>, _| -> BoxFuture<'static, anyhow::Result<Finished>> {
+fn scripted(events: Vec<AgentEvent>, ended: Result<Ended, &'static str>) -> Box<RunPrompt> {
+    Box::new(move |_, sink: Arc<dyn EventSink>, _| -> BoxFuture<'static, anyhow::Result<Finished>> {
         let (events, ended) = (events.clone(), ended.clone());
         Box::pin(async move {
             events.iter().for_each(|event| sink.emit(event));
             ended.map(|ended| Finished { ended, mods_not_loaded: 0 }).map_err(anyhow::Error::msg)
         })
-    };
-    Fake { run: Box::new(run), ..Fake::default() }
+    })
 }
 
 /// A stream that can be looked at afterwards.
@@ -94,20 +90,20 @@ fn printed(
     format: OutputFormat,
     verbose: bool,
     terminal: bool,
-    backend: Fake,
+    run: &RunPrompt,
 ) -> (anyhow::Result<Exit>, String, String) {
     let (out, err) = (Stream::default(), Stream::default());
     let printing = Printing { format, verbose, terminal, out: out.clone(), err: err.clone() };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
-    let exit = runtime.block_on(printing.run(&backend, request(), CancellationToken::new()));
+    let exit = runtime.block_on(printing.run(run, request(), CancellationToken::new()));
     (exit, out.text(), anstream::adapter::strip_str(&err.text()).to_string())
 }
 
 #[test]
 fn text_is_the_answer_alone_and_messages_go_to_standard_error() {
     let run = |verbose, terminal| {
-        let backend = scripted(events(), Ok(Ended::Run(result(StopReason::EndTurn))));
-        let (exit, out, err) = printed(OutputFormat::Text, verbose, terminal, backend);
+        let run = scripted(events(), Ok(Ended::Run(result(StopReason::EndTurn))));
+        let (exit, out, err) = printed(OutputFormat::Text, verbose, terminal, &*run);
         (exit.unwrap(), out, err)
     };
     let quiet = "warning: look out\nwarning: mod:x failed in onStop: boom\nwarning: the model request is tried again in 200 ms, attempt 4: 503\ninfo: [sub-1] from below\n";
@@ -118,14 +114,14 @@ fn text_is_the_answer_alone_and_messages_go_to_standard_error() {
 
 #[test]
 fn what_is_odd_about_the_settings_is_told_first() {
-    let backend = scripted(events(), Ok(Ended::Run(result(StopReason::EndTurn))));
+    let run = scripted(events(), Ok(Ended::Run(result(StopReason::EndTurn))));
     let mut request = request();
     request.settings.warnings = vec!["settings.json: unknown setting `x`".into()];
     let (out, err) = (Stream::default(), Stream::default());
     let format = OutputFormat::StreamJson;
     let printing = Printing { format, verbose: false, terminal: false, out: out.clone(), err };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
-    runtime.block_on(printing.run(&backend, request, CancellationToken::new())).unwrap();
+    runtime.block_on(printing.run(&*run, request, CancellationToken::new())).unwrap();
     assert_eq!(
         out.text().lines().next(),
         Some(
@@ -136,8 +132,8 @@ fn what_is_odd_about_the_settings_is_told_first() {
 
 #[test]
 fn stream_json_is_one_event_a_line_and_nothing_else() {
-    let backend = scripted(events(), Ok(Ended::Run(result(StopReason::EndTurn))));
-    let (exit, out, err) = printed(OutputFormat::StreamJson, true, false, backend);
+    let run = scripted(events(), Ok(Ended::Run(result(StopReason::EndTurn))));
+    let (exit, out, err) = printed(OutputFormat::StreamJson, true, false, &*run);
     assert_eq!((exit.unwrap(), err), (Exit::Success, String::new()));
     let lines: Vec<AgentEvent> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines, events());
@@ -146,8 +142,8 @@ fn stream_json_is_one_event_a_line_and_nothing_else() {
 
 #[test]
 fn json_is_one_object_at_the_end() {
-    let backend = scripted(events(), Ok(Ended::Run(result(StopReason::StopHook))));
-    let (exit, out, err) = printed(OutputFormat::Json, true, false, backend);
+    let run = scripted(events(), Ok(Ended::Run(result(StopReason::StopHook))));
+    let (exit, out, err) = printed(OutputFormat::Json, true, false, &*run);
     assert_eq!((exit.unwrap(), err), (Exit::Success, String::new()));
     let expected = serde_json::json!({
         "sessionId": "s1",
@@ -173,8 +169,8 @@ fn a_run_that_did_not_come_to_its_own_end_says_so_and_ends_with_one() {
     let run = |reason, payload: Option<EventPayload>| {
         let events = payload.into_iter().map(main_event).collect();
         let result = RunResult { final_text: String::new(), ..result(reason) };
-        let backend = scripted(events, Ok(Ended::Run(result)));
-        let (exit, out, err) = printed(OutputFormat::Text, false, false, backend);
+        let run = scripted(events, Ok(Ended::Run(result)));
+        let (exit, out, err) = printed(OutputFormat::Text, false, false, &*run);
         assert_eq!(out, "");
         (exit.unwrap(), err)
     };
@@ -225,7 +221,7 @@ fn a_run_that_did_not_come_to_its_own_end_says_so_and_ends_with_one() {
 fn a_prompt_that_a_mod_consumed_prints_what_the_mod_says() {
     let run = |format, message: Option<&str>| {
         let ended = Ok(Ended::Handled(message.map(Into::into)));
-        let (exit, out, _) = printed(format, false, false, scripted(Vec::new(), ended));
+        let (exit, out, _) = printed(format, false, false, &*scripted(Vec::new(), ended));
         (exit.unwrap(), out)
     };
     assert_eq!(run(OutputFormat::Text, Some("pong")), (Exit::Success, "pong\n".into()));
@@ -238,8 +234,8 @@ fn a_prompt_that_a_mod_consumed_prints_what_the_mod_says() {
 
 #[test]
 fn a_run_that_cannot_begin_is_an_error_after_all_that_was_printed() {
-    let backend = scripted(events(), Err("no model"));
-    let (exit, out, err) = printed(OutputFormat::Text, false, false, backend);
+    let run = scripted(events(), Err("no model"));
+    let (exit, out, err) = printed(OutputFormat::Text, false, false, &*run);
     assert_eq!(
         (exit.unwrap_err().to_string(), out, err.lines().count()),
         ("no model".into(), String::new(), 4)
@@ -255,13 +251,12 @@ fn a_reader_that_goes_away_interrupts_the_run() {
             Ok(Finished { ended: Ended::Run(result(StopReason::Interrupted)), mods_not_loaded: 0 })
         })
     };
-    let backend = Fake { run: Box::new(run), ..Fake::default() };
     let (reader, out) = io::pipe().unwrap();
     drop(reader);
     let format = OutputFormat::StreamJson;
     let printing = Printing { format, verbose: false, terminal: false, out, err: io::sink() };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
-    let error = runtime.block_on(printing.run(&backend, request(), CancellationToken::new())).unwrap_err();
+    let error = runtime.block_on(printing.run(&run, request(), CancellationToken::new())).unwrap_err();
     assert_eq!(error.downcast::<io::Error>().unwrap().kind(), io::ErrorKind::BrokenPipe);
 }
 
@@ -272,10 +267,9 @@ fn a_run_without_a_mod_that_it_should_have_had_is_no_success() {
             Ok(Finished { ended: Ended::Run(result(StopReason::EndTurn)), mods_not_loaded: 1 })
         })
     };
-    let backend = Fake { run: Box::new(run), ..Fake::default() };
     let format = OutputFormat::Text;
     let printing = Printing { format, verbose: false, terminal: false, out: io::sink(), err: io::sink() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let exit = runtime.block_on(printing.run(&backend, request(), CancellationToken::new()));
+    let exit = runtime.block_on(printing.run(&run, request(), CancellationToken::new()));
     assert_eq!(exit.unwrap().code(), 1);
 }
