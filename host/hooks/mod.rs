@@ -3,6 +3,20 @@
 //! [`HookHandler`] is all that this module knows of a mod: one set of hooks, called with a
 //! [`HookInput`]. A run asks [`Mods`] once a round which handlers there are, so that a registration
 //! that is disposed in the middle of a round takes effect at the next one.
+//!
+//! From the inside out: `merge` holds the ways in which answers combine, each written once; `runner`
+//! has a function per hook that says which of them it is; `verdict` and `patch` apply an answer;
+//! `check` keeps bad ones away from the state; `isolation` tells every fault; `interrupt` bounds what is pending after Ctrl-C.
+
+mod check;
+mod interrupt;
+mod isolation;
+mod merge;
+mod patch;
+mod runner;
+#[cfg(test)]
+mod tests;
+mod verdict;
 
 use std::{path::Path, sync::Arc};
 
@@ -15,6 +29,11 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::events::Emitter;
+
+pub(crate) use check::tool_content;
+pub use interrupt::Interrupt;
+pub use runner::{HookRunner, Round};
+pub use verdict::{AfterVerdict, BeforeVerdict, Handled, InputVerdict};
 
 /// What a hook is asked.
 #[derive(Clone)]

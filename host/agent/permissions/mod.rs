@@ -1,0 +1,246 @@
+//! Who may do what.
+//!
+//! Deny rules come first and always hold; then the mode says whether anything may change at all; then
+//! allow rules; then the mode again. What is left is asked. This is a guard against mistakes, not a
+//! sandbox: a program that may run may do whatever it can.
+
+mod rule;
+mod shell;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    path::{Component, Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures::future::{BoxFuture, ready};
+use mod_interface::types::{EventPayload, PermissionMode};
+use serde_json::Value;
+
+use super::BoxError;
+use crate::{
+    events::Emitter,
+    hooks::ToolCallInput,
+    tools::{Access, Tool},
+};
+
+pub use rule::Rule;
+use rule::Subject;
+
+/// The rules, the mode, and whom to ask.
+pub struct Permissions {
+    allow: Vec<Rule>,
+    deny: Vec<Rule>,
+    mode: Arc<LiveMode>,
+    ask: Arc<dyn Ask>,
+    cwd: Arc<Path>,
+}
+
+/// Answers what no rule and no mode answers.
+pub trait Ask: Send + Sync {
+    /// Puts a question to whoever may answer it. An error denies.
+    fn ask(&self, question: Question) -> BoxFuture<'_, Result<Answer, BoxError>>;
+}
+
+/// May this call run?
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The agent that calls.
+    pub agent_id: Arc<str>,
+    /// The tool.
+    pub tool_name: Arc<str>,
+    /// The input.
+    pub input: Arc<Value>,
+    /// What the call is about to do, for people.
+    pub description: Option<String>,
+    /// Rules that would allow just this call.
+    pub rules: Vec<String>,
+}
+
+/// An answer to a [`Question`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// It may run.
+    Allow,
+    /// It may not.
+    Deny {
+        /// Why, for the model.
+        reason: String,
+    },
+}
+
+/// Nobody is there: what would be asked is denied, with a text that says how to allow it.
+pub struct NobodyToAsk;
+
+impl Ask for NobodyToAsk {
+    fn ask(&self, question: Question) -> BoxFuture<'_, Result<Answer, BoxError>> {
+        let reason = format!(
+            "nobody is there to allow this call; to allow it, start with --dangerously-skip-permissions, or \
+             add to the allow rules: {}",
+            question.rules.join(", ")
+        );
+        Box::pin(ready(Ok(Answer::Deny { reason })))
+    }
+}
+
+/// The permission mode in force. A run reads it once a round.
+pub struct LiveMode {
+    mode: Mutex<PermissionMode>,
+    emitter: Emitter,
+}
+
+impl LiveMode {
+    /// Starts with `mode`; `emitter` raises `permission_mode_changed`.
+    pub fn new(mode: PermissionMode, emitter: Emitter) -> Self {
+        Self { mode: Mutex::new(mode), emitter }
+    }
+
+    /// The mode.
+    pub fn get(&self) -> PermissionMode {
+        *self.mode.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes another mode, from the next round on.
+    pub fn set(&self, mode: PermissionMode) {
+        let before = std::mem::replace(&mut *self.mode.lock().unwrap_or_else(PoisonError::into_inner), mode);
+        if before != mode {
+            self.emitter.emit(EventPayload::PermissionModeChanged { mode });
+        }
+    }
+}
+
+/// What rules and mode make of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Decision {
+    Allow,
+    Deny(String),
+    Ask,
+}
+
+/// How a call stands to the deny rules.
+enum Held {
+    Free,
+    Forbidden(String),
+    /// It cannot be read, and a rule might forbid it.
+    Unsure(String),
+}
+
+impl Permissions {
+    /// Judges calls by `allow` and `deny`; relative paths start at `cwd`.
+    pub fn new(
+        allow: Vec<Rule>,
+        deny: Vec<Rule>,
+        mode: Arc<LiveMode>,
+        ask: Arc<dyn Ask>,
+        cwd: Arc<Path>,
+    ) -> Self {
+        Self { allow, deny, mode, ask, cwd }
+    }
+
+    /// The mode, to read and to change.
+    pub fn mode(&self) -> &Arc<LiveMode> {
+        &self.mode
+    }
+
+    /// Judges a call in `mode`, and asks where it must. `Err` is why it is denied.
+    pub(super) async fn check(
+        &self,
+        mode: PermissionMode,
+        agent_id: &Arc<str>,
+        tool: &dyn Tool,
+        call: &ToolCallInput,
+        description: Option<String>,
+    ) -> Result<(), String> {
+        match self.decide(mode, tool, &call.input) {
+            Decision::Allow => return Ok(()),
+            Decision::Deny(reason) => return Err(reason),
+            Decision::Ask => {}
+        }
+        let question = Question {
+            agent_id: Arc::clone(agent_id),
+            tool_name: Arc::clone(&call.name),
+            input: Arc::clone(&call.input),
+            description,
+            rules: self.subject(tool, &call.input).rules(&call.name),
+        };
+        match self.ask.ask(question).await {
+            Ok(Answer::Allow) => Ok(()),
+            Ok(Answer::Deny { reason }) => Err(reason),
+            Err(error) => Err(format!("the permission could not be asked for: {error}")),
+        }
+    }
+
+    pub(super) fn decide(&self, mode: PermissionMode, tool: &dyn Tool, input: &Value) -> Decision {
+        let (name, access) = (&tool.spec().name, tool.access());
+        let subject = self.subject(tool, input);
+        let unsure = match self.held_against_deny_rules(name, &subject) {
+            Held::Forbidden(reason) => return Decision::Deny(reason),
+            Held::Unsure(reason) => Some(reason),
+            Held::Free => None,
+        };
+        match (mode, access) {
+            // A plan changes nothing, whatever the rules allow elsewhere.
+            (PermissionMode::Plan, Access::Edit | Access::Other) => {
+                Decision::Deny(format!("only tools that read run in plan mode, got: {name}"))
+            }
+            // Nobody is asked in this mode, and a deny rule might hold.
+            (PermissionMode::Bypass, _) => unsure.map_or(Decision::Allow, Decision::Deny),
+            _ if unsure.is_some() => Decision::Ask,
+            (_, Access::Read) | (PermissionMode::AcceptEdits, Access::Edit) => Decision::Allow,
+            _ if subject.is_allowed(name, &self.allow) => Decision::Allow,
+            _ => Decision::Ask,
+        }
+    }
+
+    /// Why a call whose input a mod has rewritten may not run after all, if so.
+    pub(super) fn recheck(&self, tool: &dyn Tool, input: &Value) -> Option<String> {
+        match self.held_against_deny_rules(&tool.spec().name, &self.subject(tool, input)) {
+            Held::Forbidden(reason) | Held::Unsure(reason) => Some(reason),
+            Held::Free => None,
+        }
+    }
+
+    fn held_against_deny_rules(&self, tool: &str, subject: &Subject) -> Held {
+        let mut rules = self.deny.iter().filter(|rule| rule.names(tool));
+        if let Some(rule) = rules.clone().find(|rule| subject.is_denied(rule)) {
+            return Held::Forbidden(format!("a deny rule forbids this call: {rule}"));
+        }
+        match rules.next().filter(|_| *subject == Subject::Unreadable) {
+            Some(rule) => Held::Unsure(format!(
+                "this command is too intricate to be held against a deny rule, write it plainly: {rule}"
+            )),
+            None => Held::Free,
+        }
+    }
+
+    fn subject(&self, tool: &dyn Tool, input: &Value) -> Subject {
+        let subjects = tool.rule_subjects(input, &self.cwd);
+        match (subjects.first(), tool.access()) {
+            (None, _) => Subject::None,
+            // What may do anything is read as a command, what reads or edits as a path.
+            (Some(command), Access::Other) => {
+                shell::commands(command).map_or(Subject::Unreadable, Subject::Commands)
+            }
+            (Some(_), Access::Read | Access::Edit) => {
+                Subject::Path(subjects.iter().flat_map(|path| self.names_of(path)).collect())
+            }
+        }
+    }
+
+    /// How rules may name a path: from the root, and from the workspace where it lies inside. Dots are
+    /// resolved, so that none leads out of what a rule allows.
+    fn names_of(&self, path: &str) -> Vec<String> {
+        let mut full = PathBuf::new();
+        for part in self.cwd.join(path).components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => drop(full.pop()),
+                other => full.push(other),
+            }
+        }
+        let inside = full.strip_prefix(&self.cwd).ok().map(Path::to_path_buf);
+        let name = |path: PathBuf| path.to_string_lossy().into_owned();
+        inside.into_iter().chain([full]).map(name).collect()
+    }
+}

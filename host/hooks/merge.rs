@@ -1,0 +1,148 @@
+//! The ways in which the answers of many mods become one decision.
+//!
+//! There is one loop, [`Panel::chain`]; every other merge is a chain that takes its answers in its own
+//! way. Handlers are asked in registration order. A handler that faults is told of, and then treated as
+//! if it had no opinion.
+
+use std::{
+    ops::ControlFlow::{self, Break, Continue},
+    sync::Arc,
+};
+
+use mod_interface::types::{AgentState, Hook, HookOutcome};
+
+use super::{
+    HookAnswer, HookFault, HookHandler, HookInput, HookResult, Interrupt, Scope, Subject, isolation::Faults,
+};
+
+/// The handlers that have one hook, about to be asked.
+pub(super) struct Panel<'a> {
+    pub(super) hook: Hook,
+    pub(super) handlers: &'a [Arc<dyn HookHandler>],
+    pub(super) scope: &'a Arc<Scope>,
+    pub(super) turn_number: u32,
+    pub(super) faults: &'a Faults,
+    /// Bounds pending answers after an interruption; `None` for hooks that are always waited for.
+    pub(super) interrupt: Option<&'a Interrupt>,
+}
+
+impl Panel<'_> {
+    /// What the handlers are shown.
+    pub(super) fn input(&self, state: &AgentState, subject: Subject) -> HookInput {
+        HookInput {
+            hook: self.hook,
+            scope: Arc::clone(self.scope),
+            turn_number: self.turn_number,
+            state: state.clone(),
+            subject,
+        }
+    }
+
+    /// Passes `value` from handler to handler: `see` says what the next one is shown, `take` lets its
+    /// answer change the value or refuses it untouched, and either it or `failed` may end the chain.
+    ///
+    /// The input is gone by the time that `take` runs, so a value that the input shares with nobody
+    /// else is changed in place.
+    pub(super) async fn chain<V>(
+        &self,
+        mut value: V,
+        see: impl Fn(&V) -> HookInput,
+        mut take: impl FnMut(&mut V, &str, HookOutcome) -> Result<ControlFlow<()>, HookFault>,
+        mut failed: impl FnMut(&mut V, &dyn HookHandler, &HookFault) -> ControlFlow<()>,
+    ) -> V {
+        let mut shown = None;
+        for handler in self.handlers {
+            let answer = self.ask(&**handler, shown.get_or_insert_with(|| Arc::new(see(&value)))).await;
+            let taken = match answer {
+                Ok(None) => continue,
+                Ok(Some(outcome)) => {
+                    shown = None;
+                    take(&mut value, handler.mod_id(), outcome)
+                }
+                Err(fault) => Err(fault),
+            };
+            let flow = taken.unwrap_or_else(|fault| {
+                self.faults.tell(&self.scope.emitter, handler.mod_id(), self.hook, &fault);
+                failed(&mut value, &**handler, &fault)
+            });
+            if flow.is_break() {
+                break;
+            }
+        }
+        value
+    }
+
+    /// Threads `value` through every handler: each sees, and may change, what the ones before left.
+    pub(super) async fn thread<V>(
+        &self,
+        value: V,
+        see: impl Fn(&V) -> HookInput,
+        mut take: impl FnMut(&mut V, &str, HookOutcome) -> Result<(), HookFault>,
+    ) -> V {
+        let take = |value: &mut V, mod_id: &str, outcome| take(value, mod_id, outcome).map(Continue);
+        self.chain(value, see, take, skip).await
+    }
+
+    /// Asks every handler the same, and collects what they say.
+    pub(super) async fn collect<T>(
+        &self,
+        see: impl Fn() -> HookInput,
+        mut read: impl FnMut(HookOutcome) -> Result<T, HookFault>,
+    ) -> Vec<T> {
+        let take = |all: &mut Vec<T>, _: &str, outcome| {
+            all.push(read(outcome)?);
+            Ok(())
+        };
+        self.thread(Vec::new(), |_| see(), take).await
+    }
+
+    /// Asks the same of one after another, until an answer counts; the rest are not asked.
+    pub(super) async fn first<T>(
+        &self,
+        see: impl Fn() -> HookInput,
+        mut read: impl FnMut(HookOutcome) -> Result<Option<T>, HookFault>,
+    ) -> Option<T> {
+        let take = |found: &mut Option<T>, _: &str, outcome| {
+            *found = read(outcome)?;
+            Ok(if found.is_some() { Break(()) } else { Continue(()) })
+        };
+        self.chain(None, |_| see(), take, skip).await
+    }
+
+    /// Tells every handler, and waits until each is done.
+    pub(super) async fn tell(&self, see: impl Fn() -> HookInput) {
+        self.collect(see, |outcome| Err::<(), _>(misplaced(&outcome))).await;
+    }
+
+    async fn ask(&self, handler: &dyn HookHandler, input: &Arc<HookInput>) -> HookResult {
+        match (handler.call(input), self.interrupt) {
+            (HookAnswer::Ready(result), _) => result,
+            (HookAnswer::Pending(answer), None) => answer.await,
+            // An answer that an interruption cut short is nobody's fault.
+            (HookAnswer::Pending(answer), Some(interrupt)) => {
+                interrupt.limit(answer).await.unwrap_or(Ok(None))
+            }
+        }
+    }
+}
+
+/// Goes on after a fault.
+pub(super) fn skip<V>(_: &mut V, _: &dyn HookHandler, _: &HookFault) -> ControlFlow<()> {
+    Continue(())
+}
+
+/// The fault of an answer that belongs to another hook.
+pub(super) fn misplaced(outcome: &HookOutcome) -> HookFault {
+    let kind = match outcome {
+        HookOutcome::TransformContext(_) => "message edits",
+        HookOutcome::AppendSystemPrompt(_) => "a system prompt",
+        HookOutcome::BeforeToolCall(_) => "a verdict on a tool call",
+        HookOutcome::AfterToolCall(_) => "a change of a tool result",
+        HookOutcome::State(_) => "a change of the state",
+        HookOutcome::ShouldStop => "an early stop",
+        HookOutcome::NextTurn(_) => "a change of the model",
+        HookOutcome::Stop(_) => "a stop decision",
+        HookOutcome::Input(_) => "a change of the prompt",
+    };
+    HookFault::Invalid(format!("the answer of another hook: {kind}"))
+}
