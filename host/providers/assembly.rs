@@ -162,3 +162,73 @@ impl<'a> Assembly<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::providers::fixture::{Recorder, update};
+
+    /// The content that comes of the pieces, and what was told of them.
+    fn assemble(pieces: Vec<ModelEvent>) -> (Vec<ContentBlock>, Vec<EventPayload>) {
+        let recorder = Recorder::new();
+        let mut assembly = Assembly::new(&recorder.emitter);
+        let done = ModelEvent::Done { stop_reason: "stop".to_owned(), usage: Usage::default() };
+        let response = pieces.into_iter().chain([done]).find_map(|piece| assembly.push(piece).unwrap());
+        (response.unwrap().content, recorder.take())
+    }
+
+    #[test]
+    fn blocks_of_reasoning_end_with_their_signature() {
+        let think = |text: &str| ModelEvent::Thinking(text.to_owned());
+        let sign = |text: &str| ModelEvent::ThinkingSignature(text.to_owned());
+        let block = |text: &str, signature: Option<&str>| ContentBlock::Thinking {
+            thinking: text.to_owned(),
+            signature: signature.map(str::to_owned),
+        };
+        let delta = |text: &str| EventPayload::ThinkingDelta { delta: text.to_owned() };
+        let end = |text: &str| EventPayload::ThinkingEnd { text: text.to_owned() };
+
+        let (content, told) =
+            assemble(vec![think("a"), think(""), sign("s1"), sign("s2"), think("b"), sign("t")]);
+        assert_eq!(content, [block("a", Some("s1s2")), block("b", Some("t"))]);
+        assert_eq!(
+            told,
+            [
+                EventPayload::ThinkingStart {},
+                delta("a"),
+                end("a"),
+                EventPayload::ThinkingStart {},
+                delta("b"),
+                update(vec![block("a", Some("s1s2")), block("b", None)]),
+                end("b"),
+                update(content),
+            ]
+        );
+
+        let (content, told) = assemble(vec![sign("redacted")]);
+        assert_eq!(content, [block("", Some("redacted"))]);
+        assert_eq!(told, [EventPayload::ThinkingStart {}, end(""), update(content)]);
+    }
+
+    #[test]
+    fn all_updates_of_a_long_message_together_are_about_five_times_its_size() {
+        let (pieces, piece) = (40_000, "0123456789");
+        let (_, told) = assemble(vec![ModelEvent::Text(piece.to_owned()); pieces]);
+        let sizes: Vec<_> = told
+            .iter()
+            .filter_map(|event| match event {
+                EventPayload::MessageUpdate { message } => Some(message.text().len()),
+                _ => None,
+            })
+            .collect();
+        let size = pieces * piece.len();
+        let together: usize = sizes.iter().sum();
+        assert!((4 * size..=6 * size).contains(&together), "{sizes:?}");
+        assert_eq!(told.len(), pieces + sizes.len());
+    }
+
+    #[test]
+    fn an_empty_response_tells_nothing() {
+        assert_eq!(assemble(vec![ModelEvent::Text(String::new()), ModelEvent::Alive]), (vec![], vec![]));
+    }
+}

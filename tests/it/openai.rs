@@ -228,11 +228,11 @@ async fn a_stream_cut_in_the_middle_is_started_anew() {
         return;
     };
     let (result, events) = complete(&mock, request("hello")).await;
-    let whole = ContentBlock::text("Hello! How can I help you today?");
-    assert_eq!(result.unwrap().content, [whole.clone()]);
+    let whole = vec![ContentBlock::text("Hello! How can I help you today?")];
+    assert_eq!(result.unwrap().content, whole);
     let halves = || [text_delta("Hello! How can I"), text_delta(" help you today?")];
     let begun = vec![halves()[0].clone(), update(vec![])];
-    assert_eq!(events, [begun, halves().into(), vec![update(vec![whole])]].concat());
+    assert_eq!(events, [begun, halves().into(), vec![update(whole)]].concat());
 }
 
 #[tokio::test]

@@ -35,15 +35,11 @@ impl Aimock {
         env: &[(&str, &str)],
     ) -> Option<Self> {
         static INSTALLED: OnceLock<Option<PathBuf>> = OnceLock::new();
-        let Some(modules) = INSTALLED.get_or_init(install) else {
-            // Not the macro: the test runner would keep what a passing test prints to itself.
-            writeln!(io::stderr(), "skipped, because there is no npm: {name}").unwrap();
-            return None;
-        };
+        let Some(modules) = INSTALLED.get_or_init(install) else { return skip(name) };
         let dir = TempDir::new().unwrap();
         let file = dir.path().join("fixtures.json");
         fs::write(&file, fixtures.to_string()).unwrap();
-        let mut process = Command::new("node")
+        let process = Command::new("node")
             .arg(modules.join("@copilotkit/aimock/dist/cli.js"))
             .args(["-p", "0", "--validate-on-load", "-f"])
             .arg(&file)
@@ -51,8 +47,11 @@ impl Aimock {
             .envs(env.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .spawn()
-            .expect("npm is there, so node is too");
+            .spawn();
+        let mut process = match process {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return skip(name),
+            process => process.unwrap(),
+        };
         let address = address(process.stdout.take().unwrap());
         let mock = Self {
             process,
@@ -74,6 +73,13 @@ impl Drop for Aimock {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Says so. Not by the macro: what it prints, the test runner keeps to itself when the test passes.
+fn skip(name: &str) -> Option<Aimock> {
+    let line = format!("skipped, because there is no npm: {name}\n");
+    io::stderr().write_all(line.as_bytes()).unwrap();
+    None
 }
 
 /// The address that the mock prints once it listens. What it prints later is read and dropped.

@@ -223,7 +223,9 @@ mod tests {
 
     #[test]
     fn a_wait_is_read_in_every_form_that_servers_use() {
-        let cases: &[(&[(&str, &str)], Option<Duration>)] = &[
+        let until = "Mon, 01 Jan 2035 10:00:09 GMT";
+        let now = "Mon, 01 Jan 2035 10:00:00 GMT";
+        let cases: [(&[_], _); 10] = [
             (&[], None),
             (&[("retry-after", "2")], Some(Duration::from_secs(2))),
             (&[("retry-after", " 1.5 ")], Some(Duration::from_millis(1500))),
@@ -231,28 +233,16 @@ mod tests {
             (&[("retry-after", "1e300")], Some(Duration::MAX)),
             (&[("retry-after", "soon")], None),
             (&[("retry-after-ms", "250"), ("retry-after", "1")], Some(Duration::from_millis(250))),
-            (&[("retry-after", "Mon, 01 Jan 2035 10:00:09 GMT")], None),
-            (
-                &[
-                    ("retry-after", "Mon, 01 Jan 2035 10:00:09 GMT"),
-                    ("date", "Mon, 01 Jan 2035 10:00:00 GMT"),
-                ],
-                Some(Duration::from_secs(9)),
-            ),
-            (
-                &[
-                    ("retry-after", "Mon, 01 Jan 2035 10:00:00 GMT"),
-                    ("date", "Mon, 01 Jan 2035 10:00:09 GMT"),
-                ],
-                Some(Duration::ZERO),
-            ),
+            (&[("retry-after", until)], None),
+            (&[("retry-after", until), ("date", now)], Some(Duration::from_secs(9))),
+            (&[("retry-after", now), ("date", until)], Some(Duration::ZERO)),
         ];
         for (pairs, expected) in cases {
-            let headers: HeaderMap = pairs
-                .iter()
-                .map(|(name, value)| (header::HeaderName::try_from(*name).unwrap(), value.parse().unwrap()))
-                .collect();
-            assert_eq!(retry_after(&headers), *expected, "{pairs:?}");
+            let parse = |(name, value): &(&'static str, &str)| {
+                (header::HeaderName::from_static(name), value.parse().unwrap())
+            };
+            let headers: HeaderMap = pairs.iter().map(parse).collect();
+            assert_eq!(retry_after(&headers), expected, "{pairs:?}");
         }
     }
 

@@ -232,20 +232,6 @@ async fn a_server_that_is_not_there_can_be_tried_again() {
     );
 }
 
-#[tokio::test]
-async fn a_server_that_does_not_speak_tls_is_told_of_as_such() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let origin = format!("https://{}", listener.local_addr().unwrap());
-    let plain = tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await.unwrap();
-        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
-    });
-    let refused = provider(&origin).stream(request("gpt-x", "hello")).try_next().await.unwrap_err();
-    plain.await.unwrap();
-    assert!(matches!(refused, ProviderError::Retryable { .. }), "{refused:?}");
-    assert!(refused.to_string().contains("corrupt message"), "{refused}");
-}
-
 fn refusal(base_url: Option<&str>, api_key: Option<&str>) -> String {
     let config = OpenAiConfig { base_url: base_url.map(str::to_owned), api_key: api_key.map(str::to_owned) };
     let Err(ProviderError::Fatal(message)) = OpenAi::new(config).prepare("gpt-x") else {

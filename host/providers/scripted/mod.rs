@@ -50,7 +50,7 @@ mod expect;
 mod scenario;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -87,11 +87,14 @@ impl Scripted {
     fn advance(&self, model: &str, turns: usize) -> Result<(Arc<Scenario>, usize), ProviderError> {
         let path = self.cwd.join(model);
         let mut plays = self.plays.lock().unwrap_or_else(PoisonError::into_inner);
-        if !plays.contains_key(&path) {
-            let scenario = Scenario::load(&path).map_err(|error| ProviderError::fatal(error.to_string()))?;
-            plays.insert(path.clone(), Play { scenario: Arc::new(scenario), next: 0 });
-        }
-        let play = plays.get_mut(&path).ok_or_else(|| ProviderError::fatal("the scenario is gone"))?;
+        let play = match plays.entry(path) {
+            Entry::Occupied(play) => play.into_mut(),
+            Entry::Vacant(place) => {
+                let scenario =
+                    Scenario::load(place.key()).map_err(|error| ProviderError::fatal(error.to_string()))?;
+                place.insert(Play { scenario: Arc::new(scenario), next: 0 })
+            }
+        };
         let turn = play.next;
         play.next += turns;
         Ok((Arc::clone(&play.scenario), turn))

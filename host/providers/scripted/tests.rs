@@ -57,6 +57,8 @@ async fn turns_are_played_in_order_split_as_told_until_there_are_none_left() {
         {},
     ]));
     let hello = || request("s.json", "hello");
+    // Looking at the file plays nothing.
+    assert_eq!(stage.provider.prepare("s.json"), Ok(()));
     assert_eq!(
         stage.play(hello()).await.unwrap(),
         [
