@@ -12,6 +12,7 @@
 mod archive;
 mod disk;
 mod error;
+pub mod filter;
 #[cfg(test)]
 mod fixtures;
 mod hash;
