@@ -29,6 +29,16 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// A source that cannot be read.
+    #[error(
+        "the package source is not usable, {reason}, expected npm:NAME[@VERSION], OWNER/REPO[@REF], git:HOST/PATH[@REF], https://HOST/PATH, or ./PATH, got: {text}"
+    )]
+    Source {
+        /// What is wrong with it.
+        reason: &'static str,
+        /// The source, without what is secret in it.
+        text: String,
+    },
     /// A manifest that is missing or cannot be read.
     #[error("the manifest {} cannot be used, correct it or get the package anew: {reason}", path.display())]
     Manifest {
@@ -239,6 +249,7 @@ impl Error {
         match self {
             Self::Io { .. } => "E_IO",
             Self::Name { .. } => "E_NAME",
+            Self::Source { .. } => "E_SOURCE",
             Self::Manifest { .. } => "E_MANIFEST",
             Self::ManifestSchema { .. } => "E_MOD_SCHEMA",
             Self::NoArtifact { .. } => "E_NO_ARTIFACT",

@@ -20,11 +20,14 @@ enum Token {
 #[derive(Debug, Clone)]
 enum Item {
     Range(char, char),
-    Named(fn(char) -> bool),
+    Named(Test),
 }
 
+/// Whether a character is of a named class.
+type Test = fn(char) -> bool;
+
 /// `[[:name:]]`
-const NAMED: [(&str, fn(char) -> bool); 11] = [
+const NAMED: [(&str, Test); 11] = [
     ("[:alnum:]", char::is_alphanumeric),
     ("[:alpha:]", char::is_alphabetic),
     ("[:ascii:]", |c| c.is_ascii()),
@@ -168,7 +171,7 @@ fn class(text: &[char]) -> Option<(Token, usize)> {
     Some((token, at + 1))
 }
 
-fn named(text: &[char]) -> Option<(usize, fn(char) -> bool)> {
+fn named(text: &[char]) -> Option<(usize, Test)> {
     let starts = |name: &str| name.chars().eq(text.iter().copied().take(name.len()));
     NAMED
         .iter()
