@@ -13,7 +13,7 @@ use crate::{
     lock::{self, Lock, LockedArtifact},
     manifest::{Artifact, Manifest},
     object::{self, HostFacts, Metadata, Refusal},
-    package::{self, Contents, PackageMod, ROOT},
+    package::{self, Contents, PackageMod},
     store::{Held, Pointer, Store},
     version::{MajorMinor, show},
 };
@@ -151,7 +151,7 @@ impl<'a> Installer<'a> {
         let stage = held.stage()?;
         let root = stage.path().join("package");
         let files = self.unpack(&bytes, &root)?;
-        let contents = package::read(&root)?;
+        let contents = package::contents(&root)?.whole()?;
         let name = archive
             .file_name()
             .unwrap_or_default()
@@ -278,9 +278,9 @@ impl Staged {
         artifact: &Artifact,
         host: &HostFacts,
     ) -> Result<(), Error> {
-        let path = in_package(&package_mod.path, &artifact.file);
+        let path = package_mod.in_package(&artifact.file);
         let found = self.files.get(&path).ok_or_else(|| Error::Manifest {
-            path: in_package(&package_mod.path, crate::manifest::FILE_NAME).into(),
+            path: package_mod.in_package(crate::manifest::FILE_NAME).into(),
             reason: format!("the package does not have the file: {path}"),
         })?;
         if (&found.sha256, found.size) != (&artifact.sha256, artifact.size) {
@@ -366,14 +366,6 @@ fn locked(package_mod: &PackageMod, artifact: &Artifact) -> LockedArtifact {
         path: package_mod.path.clone(),
         interface: package_mod.manifest.interface,
         artifact: artifact.clone(),
-    }
-}
-
-fn in_package(mod_path: &str, file: &str) -> String {
-    if mod_path == ROOT {
-        file.to_owned()
-    } else {
-        format!("{mod_path}/{file}")
     }
 }
 

@@ -239,6 +239,42 @@ fn one_package_may_have_several_mods() {
 }
 
 #[test]
+fn bare_libraries_are_mods_too_and_only_that_of_this_machine_is_looked_for() {
+    let scope = Scope::new();
+    let mine = Mod::default().library();
+    let mut other = Mod {
+        target: "aarch64-unknown-linux-gnu".to_owned(),
+        ..Mod::default()
+    }
+    .library();
+    other[18..20].copy_from_slice(&183u16.to_le_bytes());
+    let path = archive(
+        scope.dir.path(),
+        &[
+            ("package.json", br#"{"name":"bare","version":"0.1.0"}"#),
+            ("mods/libreview_guard.so", &mine),
+            ("mods/review_guard.so", &other),
+        ],
+    );
+    install_archive(&scope.root(), &path, &host()).unwrap();
+    let State::Ok(found) = installed(&scope.root(), &host()).remove(0).state else {
+        panic!()
+    };
+    assert_eq!(
+        (found.path.as_str(), found.size),
+        ("mods/libreview_guard.so", mine.len() as u64)
+    );
+    assert_eq!(fs::read(found.library).unwrap(), mine);
+    assert_eq!(scope.start().len(), 1);
+    assert_eq!(
+        Lock::read(&scope.root()).unwrap().packages()[0]
+            .artifacts
+            .len(),
+        2
+    );
+}
+
+#[test]
 fn what_could_not_be_loaded_is_not_installed() {
     let scope = Scope::new();
     scope.install(&newer()).unwrap();

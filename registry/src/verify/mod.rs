@@ -4,9 +4,8 @@ use crate::{
     Error,
     hash::tree_digest,
     lock::{self, Lock, LockedArtifact},
-    manifest::Manifest,
     object::HostFacts,
-    package::ROOT,
+    package,
     store::{Store, tree_files},
     version::MajorMinor,
 };
@@ -77,7 +76,7 @@ pub fn installed(scope_root: &Path, host: &HostFacts) -> Vec<Candidate> {
             .and_then(|()| current(&store, package))
         {
             Ok(root) => found.extend(
-                mods(package)
+                mods(package, &host.target)
                     .into_iter()
                     .map(|row| candidate(&root, package, row, host)),
             ),
@@ -123,13 +122,20 @@ fn current(store: &Store, package: &lock::Package) -> Result<PathBuf, Error> {
     }
 }
 
-/// One row for each mod of a package.
-fn mods(package: &lock::Package) -> Vec<&LockedArtifact> {
+/// One row for each mod of a package. A mod that is a bare library has one path for each target: that of this machine
+/// stands for it, when there is one.
+fn mods<'a>(package: &'a lock::Package, target: &str) -> Vec<&'a LockedArtifact> {
+    let rows = &package.artifacts;
+    let here = |row: &LockedArtifact| row.artifact.target == target;
+    let elsewhere = |row: &LockedArtifact| {
+        !here(row)
+            && rows.iter().any(|other| {
+                here(other) && other.mod_name == row.mod_name && other.path != row.path
+            })
+    };
     let mut seen = BTreeSet::new();
-    package
-        .artifacts
-        .iter()
-        .filter(|row| seen.insert((&row.path, &row.mod_name)))
+    rows.iter()
+        .filter(|row| !elsewhere(row) && seen.insert((&row.path, &row.mod_name)))
         .collect()
 }
 
@@ -156,12 +162,8 @@ fn find(
     row: &LockedArtifact,
     host: &HostFacts,
 ) -> Result<Mod, Error> {
-    let dir = if row.path == ROOT {
-        root.to_owned()
-    } else {
-        root.join(&row.path)
-    };
-    let manifest = Manifest::read(&dir)?.manifest;
+    let dir = package::folder(root, &row.path);
+    let manifest = package::read_mod(root, &row.path)?.manifest;
     same(package, "the mod's name", &row.mod_name, &manifest.name)?;
     let chosen = manifest.choose(host)?;
     let found = LockedArtifact {
