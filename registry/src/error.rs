@@ -233,6 +233,36 @@ pub enum Error {
         /// Hash and size of the file.
         found: String,
     },
+    /// Not signed where it must be.
+    #[error(
+        "the package must be signed and is not, ask its author for a signed one, or change mods.signing: {package}"
+    )]
+    Unsigned {
+        /// The package's id.
+        package: String,
+    },
+    /// A signature that is not good.
+    #[error(
+        "the signature of {package} is not good, do not use the package, and tell its author: {reason}"
+    )]
+    BadSignature {
+        /// The package's id.
+        package: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Another key than the first time.
+    #[error(
+        "{package} was signed by another key before, ask its author why, then run cmd mods trust {package}, expected {expected}, got: {found}"
+    )]
+    SignerChanged {
+        /// The package's id.
+        package: String,
+        /// The key that is known.
+        expected: String,
+        /// The key it is signed with now.
+        found: String,
+    },
     /// A package without mods.
     #[error(
         "the package ships no mod, expected a mod.toml, a mods/ folder, or commandcode.mods in its package.json: {package}"
@@ -271,6 +301,9 @@ impl Error {
             Self::TooBig { .. } => "E_TOO_BIG",
             Self::Integrity { .. } => "E_INTEGRITY",
             Self::HashMismatch { .. } => "E_HASH_MISMATCH",
+            Self::Unsigned { .. } => "E_UNSIGNED",
+            Self::BadSignature { .. } => "E_SIGNATURE",
+            Self::SignerChanged { .. } => "E_SIGNER_CHANGED",
             Self::NoMods { .. } => "E_NO_MODS",
         }
     }

@@ -24,6 +24,7 @@ pub mod pack;
 pub mod package;
 pub mod portable;
 pub mod settings;
+pub mod signature;
 pub mod source;
 pub mod store;
 pub mod verify;

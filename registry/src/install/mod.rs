@@ -14,6 +14,8 @@ use crate::{
     manifest::{Artifact, Manifest},
     object::{self, HostFacts, Metadata, Refusal},
     package::{self, Contents, PackageMod},
+    settings::Signing,
+    signature::{self, Subject},
     store::{Held, Pointer, Store},
     version::{MajorMinor, show},
 };
@@ -81,6 +83,8 @@ pub struct Installer<'a> {
     store: Store,
     host: &'a HostFacts,
     wait: bool,
+    accept_signer: bool,
+    signing: Signing,
     progress: &'a dyn Fn(Step),
 }
 
@@ -125,6 +129,8 @@ impl<'a> Installer<'a> {
             store: Store::at(scope_root),
             host,
             wait: true,
+            accept_signer: false,
+            signing: Signing::default(),
             progress: &|_| {},
         }
     }
@@ -132,6 +138,18 @@ impl<'a> Installer<'a> {
     /// Fails with `E_BUSY` where it would wait.
     pub fn no_wait(mut self) -> Self {
         self.wait = false;
+        self
+    }
+
+    /// Asks of packages what this setting asks.
+    pub fn signing(mut self, signing: Signing) -> Self {
+        self.signing = signing;
+        self
+    }
+
+    /// Takes a package whose signer is another one than before, which the user has said.
+    pub fn accept_signer(mut self) -> Self {
+        self.accept_signer = true;
         self
     }
 
@@ -199,6 +217,7 @@ impl<'a> Installer<'a> {
         let mut warnings = staged.contents.warnings.clone();
         entry.tree = hash::tree_digest(&staged.files);
         entry.artifacts = self.check(&staged, &mut warnings)?;
+        entry.signer = self.check_signature(&staged, &entry.id, &lock)?;
         entry.check(&Lock::path(self.scope_root))?;
         (self.progress)(Step::Checked);
         let reused = held.commit(&staged.root, &staged.files)?;
@@ -223,6 +242,22 @@ impl<'a> Installer<'a> {
             mods: staged.contents.mods.iter().map(installed_mod).collect(),
             warnings,
         })
+    }
+
+    fn check_signature(
+        &self,
+        staged: &Staged,
+        id: &str,
+        lock: &Lock,
+    ) -> Result<Option<String>, Error> {
+        let subject = Subject {
+            id,
+            root: &staged.root,
+            files: &staged.files,
+            contents: &staged.contents,
+            known: lock.get(id).and_then(|package| package.signer.as_deref()),
+        };
+        signature::check(&subject, &self.signing, self.accept_signer)
     }
 
     /// Compares every library with its manifest, for all targets, and refuses what could not be loaded here.
