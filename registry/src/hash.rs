@@ -1,7 +1,7 @@
 //! Hashes of bytes, files and whole packages.
 
 use crate::{Error, error::IoContext};
-use sha2::{Digest, Sha256};
+use sha2::{Digest, Sha256, Sha512};
 use std::{
     collections::BTreeMap,
     fs::File,
@@ -76,6 +76,11 @@ pub(crate) fn tree_digest(files: &BTreeMap<String, FileHash>) -> String {
 /// The `integrity` of an archive that `mods pack` made.
 pub(crate) fn integrity_sha256(bytes: &[u8]) -> String {
     format!("sha256-{}", base64(&Sha256::digest(bytes)))
+}
+
+/// The `integrity` that npm gives an archive.
+pub(crate) fn integrity_sha512(bytes: &[u8]) -> String {
+    format!("sha512-{}", base64(&Sha512::digest(bytes)))
 }
 
 /// Whether this is a sha256 in lower-case hex.

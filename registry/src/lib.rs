@@ -12,6 +12,7 @@
 mod archive;
 mod disk;
 mod error;
+pub mod fetch;
 pub mod filter;
 #[cfg(test)]
 mod fixtures;
@@ -27,6 +28,7 @@ pub mod settings;
 pub mod signature;
 pub mod source;
 pub mod store;
+pub mod update;
 pub mod verify;
 pub mod version;
 

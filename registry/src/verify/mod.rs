@@ -93,7 +93,19 @@ pub fn installed(scope_root: &Path, host: &HostFacts) -> Vec<Candidate> {
 /// `E_NOT_INSTALLED`, `E_LOCK_DRIFT`, `E_PERMISSIONS`, `E_IO`.
 pub fn verify_tree(scope_root: &Path, package: &lock::Package) -> Result<(), Error> {
     package.check(&Lock::path(scope_root))?;
-    let root = current(&Store::at(scope_root), package)?;
+    let store = Store::at(scope_root);
+    current(&store, package)?;
+    verify_store(&store, package)
+}
+
+/// The same for a package that is in the store, whether it is current or not.
+pub(crate) fn verify_store(store: &Store, package: &lock::Package) -> Result<(), Error> {
+    let root = store.tree_dir(&package.tree);
+    if !root.is_dir() {
+        return Err(Error::NotInstalled {
+            package: package.id.clone(),
+        });
+    }
     let found = tree_digest(&tree_files(&root)?);
     same(package, "the files", &package.tree, &found)
 }
@@ -248,7 +260,12 @@ fn problem(package: &str, mod_name: Option<&str>, error: Error) -> Candidate {
     }
 }
 
-fn same(package: &lock::Package, what: &str, expected: &str, found: &str) -> Result<(), Error> {
+pub(crate) fn same(
+    package: &lock::Package,
+    what: &str,
+    expected: &str,
+    found: &str,
+) -> Result<(), Error> {
     if expected == found {
         Ok(())
     } else {
