@@ -36,7 +36,7 @@ pub use error::Error;
 pub use hash::{FileHash, hash_bytes, hash_file};
 pub use install::{Installed, Installer, install_archive, remove};
 pub use object::{HostFacts, Metadata, Refusal};
-pub use pack::{PackArtifact, PackInput, pack};
+pub use pack::{PackArtifact, PackInput, pack, pack_signed};
 pub use package::{ROOT, contents};
 pub use source::Source;
 pub use verify::{Candidate, State, installed, verify_tree};

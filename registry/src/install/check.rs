@@ -2,7 +2,7 @@ use crate::{
     Error, disk,
     hash::FileHash,
     manifest::{self, Artifact, Manifest},
-    object::{self, HostFacts, Metadata, Refusal},
+    object::{self, HostFacts, Inspection, Metadata, Refusal},
     package::{Contents, PackageMod},
     version::{MajorMinor, show},
 };
@@ -35,37 +35,46 @@ impl Staged {
             });
         }
         let bytes = disk::read_bounded(&self.root.join(&path), found.size)?;
-        check_library(&bytes, &package_mod.manifest, artifact, host)
+        let inspection = check_library(
+            &bytes,
+            &package_mod.manifest,
+            &artifact.file,
+            &artifact.target,
+        )?;
+        if artifact.target == host.target {
+            let refused = |refusal| Error::Refused {
+                file: artifact.file.clone().into(),
+                refusal,
+            };
+            object::check(&inspection, host).map_err(refused)?;
+        }
+        Ok(())
     }
 }
 
-/// Looks into a library: it is for the target that the manifest declares, it is the mod of the manifest, and when it is
-/// for this machine, it can be loaded.
-fn check_library(
+/// Looks into a library: it is for the target that the manifest declares, and it is the mod of the manifest.
+pub(crate) fn check_library(
     bytes: &[u8],
     manifest: &Manifest,
-    artifact: &Artifact,
-    host: &HostFacts,
-) -> Result<(), Error> {
+    file: &str,
+    target: &str,
+) -> Result<Inspection, Error> {
     let refused = |refusal| Error::Refused {
-        file: artifact.file.clone().into(),
+        file: file.into(),
         refusal,
     };
     let inspection = object::inspect(bytes).map_err(refused)?;
     let metadata =
-        object::check_declared(&inspection, &artifact.target).map_err(|refusal| match refusal {
+        object::check_declared(&inspection, target).map_err(|refusal| match refusal {
             Refusal::Machine { .. } | Refusal::Target { .. } => Error::TargetLies {
-                file: artifact.file.clone(),
-                target: artifact.target.clone(),
+                file: file.to_owned(),
+                target: target.to_owned(),
                 refusal,
             },
             other => refused(other),
         })?;
-    check_identity(manifest, &metadata, &artifact.file)?;
-    if artifact.target == host.target {
-        object::check(&inspection, host).map_err(refused)?;
-    }
-    Ok(())
+    check_identity(manifest, &metadata, file)?;
+    Ok(inspection)
 }
 
 /// Refuses a library that is another mod than its manifest says.

@@ -26,6 +26,7 @@ use std::path::Path;
 
 use check::Staged;
 pub use check::check_identity;
+pub(crate) use check::check_library;
 pub(crate) use remote::check_tag;
 pub use remote::rollback;
 

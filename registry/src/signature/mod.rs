@@ -105,10 +105,23 @@ fn verify_any(subject: &Subject<'_>, keys: &[&str]) -> Result<String, Error> {
             "{SUMS} does not name exactly the files, name and version of the package"
         )));
     }
-    let text = String::from_utf8_lossy(&text);
-    let signature = Signature::decode(&text).map_err(|error| bad(error.to_string()))?;
+    verify_text(subject.id, &sums, &String::from_utf8_lossy(&text), keys)
+}
+
+/// The first of these keys that made this signature of the sums.
+pub(crate) fn verify_text(
+    id: &str,
+    sums: &[u8],
+    text: &str,
+    keys: &[&str],
+) -> Result<String, Error> {
+    let bad = |reason: String| Error::BadSignature {
+        package: id.to_owned(),
+        reason,
+    };
+    let signature = Signature::decode(text).map_err(|error| bad(error.to_string()))?;
     let signed_by = |key: &&&str| {
-        PublicKey::from_base64(key).is_ok_and(|key| key.verify(&sums, &signature, false).is_ok())
+        PublicKey::from_base64(key).is_ok_and(|key| key.verify(sums, &signature, false).is_ok())
     };
     match keys.iter().find(signed_by) {
         Some(key) => Ok((**key).to_owned()),
@@ -121,12 +134,16 @@ fn verify_any(subject: &Subject<'_>, keys: &[&str]) -> Result<String, Error> {
 
 /// What `mods.sums` must hold.
 fn expected_sums(subject: &Subject<'_>) -> String {
-    let others = subject
-        .files
-        .iter()
-        .filter(|(path, _)| *path != SUMS && *path != SIGNATURE);
     let name = subject.contents.name.as_deref().unwrap_or_default();
     let version = subject.contents.version.as_deref().unwrap_or_default();
+    sums_text(name, version, subject.files)
+}
+
+/// The text of `mods.sums` for these files.
+pub(crate) fn sums_text(name: &str, version: &str, files: &BTreeMap<String, FileHash>) -> String {
+    let others = files
+        .iter()
+        .filter(|(path, _)| *path != SUMS && *path != SIGNATURE);
     format!("# {name} {version}\n{}", files_text(others))
 }
 
