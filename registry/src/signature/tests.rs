@@ -198,3 +198,100 @@ fn mode_off_looks_at_nothing_and_forgets_no_key() {
         key(KEY_A)
     );
 }
+
+/// A signer in a few lines of JavaScript: minisign's format over the ed25519 of node.
+const SIGNER: &str = r"
+const crypto = require('crypto'), [seed, sums] = [Number(process.argv[1]), process.argv[2]];
+const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, seed)]);
+const key = crypto.createPrivateKey({key: der, format: 'der', type: 'pkcs8'}), id = Buffer.alloc(8, seed);
+const sign = bytes => crypto.sign(null, bytes, key), comment = 'timestamp:0';
+const signature = sign(crypto.createHash('blake2b512').update(sums).digest());
+const line = Buffer.concat([Buffer.from('ED'), id, signature]).toString('base64');
+const global = sign(Buffer.concat([signature, Buffer.from(comment)])).toString('base64');
+process.stdout.write(`untrusted comment: x\n${line}\ntrusted comment: ${comment}\n${global}\n`);
+";
+
+#[test]
+fn a_signed_package_is_installed_by_key_and_another_key_is_refused_until_allowed() {
+    use crate::{
+        Installer,
+        fetch::fixtures::has,
+        fixtures::{Mod, host},
+        install::Allowed,
+        lock::Lock,
+        pack_signed,
+    };
+    if !has("node") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let scope = dir.path().join("scope");
+    let packed = |version: &'static str, seed: u8, key: &str| {
+        let packed = Mod {
+            version,
+            ..Mod::default()
+        };
+        let sign = |sums: &str| {
+            let output = std::process::Command::new("node")
+                .args(["-e", SIGNER, &seed.to_string(), sums])
+                .output()
+                .unwrap();
+            Ok(String::from_utf8(output.stdout).unwrap())
+        };
+        pack_signed(&packed.input(dir.path(), &packed.library()), key, &sign).unwrap()
+    };
+    let host = host();
+    let install = |archive: &Path, signing: Signing, allowed: Allowed| {
+        let installer = Installer::new(&scope, &host)
+            .signing(signing)
+            .allow(allowed);
+        installer
+            .archive(archive)
+            .map(|done| done.resolved.unwrap())
+            .map_err(|error| error.code())
+    };
+    let signer = || {
+        Lock::read(&scope)
+            .unwrap()
+            .get("file:review-guard")
+            .unwrap()
+            .signer
+            .clone()
+    };
+    let tofu = Signing::default;
+    let one = packed("1.0.0", 1, KEY_A);
+    assert_eq!(
+        install(&one, tofu(), Allowed::default()),
+        Ok("1.0.0".to_owned())
+    );
+    assert_eq!(signer().as_deref(), Some(KEY_A));
+    let two = packed("1.1.0", 2, KEY_B);
+    assert_eq!(
+        install(&two, tofu(), Allowed::default()),
+        Err("E_SIGNER_CHANGED")
+    );
+    let unsigned = Mod {
+        version: "1.2.0",
+        ..Mod::default()
+    }
+    .pack(dir.path());
+    assert_eq!(
+        install(&unsigned, tofu(), Allowed::default()),
+        Err("E_SIGNER_CHANGED")
+    );
+    assert_eq!(
+        install(
+            &unsigned,
+            policy(SigningMode::Require, &[]),
+            Allowed::default()
+        ),
+        Err("E_UNSIGNED")
+    );
+    assert_eq!(signer().as_deref(), Some(KEY_A));
+    let allowed = Allowed {
+        other_signer: true,
+        ..Allowed::default()
+    };
+    assert_eq!(install(&two, tofu(), allowed), Ok("1.1.0".to_owned()));
+    assert_eq!(signer().as_deref(), Some(KEY_B));
+}
