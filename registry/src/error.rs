@@ -29,6 +29,16 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// A source that cannot be read.
+    #[error(
+        "the package source is not usable, {reason}, expected npm:NAME[@VERSION], OWNER/REPO[@REF], git:HOST/PATH[@REF], https://HOST/PATH, or ./PATH, got: {text}"
+    )]
+    Source {
+        /// What is wrong with it.
+        reason: &'static str,
+        /// The source, without what is secret in it.
+        text: String,
+    },
     /// A manifest that is missing or cannot be read.
     #[error("the manifest {} cannot be used, correct it or get the package anew: {reason}", path.display())]
     Manifest {
@@ -223,6 +233,116 @@ pub enum Error {
         /// Hash and size of the file.
         found: String,
     },
+    /// Not signed where it must be.
+    #[error(
+        "the package must be signed and is not, ask its author for a signed one, or change mods.signing: {package}"
+    )]
+    Unsigned {
+        /// The package's id.
+        package: String,
+    },
+    /// A signature that is not good.
+    #[error("the signature of {package} is not good, do not use the package, and tell its author: {reason}")]
+    BadSignature {
+        /// The package's id.
+        package: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Another key than the first time.
+    #[error(
+        "{package} was signed by another key before, ask its author why, then run cmd mods trust {package}, expected {expected}, got: {found}"
+    )]
+    SignerChanged {
+        /// The package's id.
+        package: String,
+        /// The key that is known.
+        expected: String,
+        /// The key it is signed with now.
+        found: String,
+    },
+    /// npm or git is not installed.
+    #[error(
+        "the program that fetches this package is not installed, install it or use an archive or a path: {program}"
+    )]
+    ToolMissing {
+        /// `npm` or `git`.
+        program: &'static str,
+    },
+    /// npm or git took too long.
+    #[error("fetching took more than {seconds} seconds, look at the network and try again: {program}")]
+    Timeout {
+        /// `npm` or `git`.
+        program: &'static str,
+        /// The limit.
+        seconds: u64,
+    },
+    /// npm or git failed.
+    #[error("could not fetch {what}, look at its name and version and at the network: {reason}")]
+    Fetch {
+        /// The package.
+        what: String,
+        /// What the program said.
+        reason: String,
+    },
+    /// Not on this machine, and the network is not to be used.
+    #[error("the package is not on this machine, run the command again without --offline: {package}")]
+    Offline {
+        /// The package's id.
+        package: String,
+    },
+    /// A tag that names another commit than before.
+    #[error(
+        "the tag {tag} of {package} was moved by its author, ask why, then run cmd mods update --accept-moved, expected {expected}, got: {found}"
+    )]
+    TagMoved {
+        /// The package's id.
+        package: String,
+        /// The tag.
+        tag: String,
+        /// The commit that is locked.
+        expected: String,
+        /// The commit that it names now.
+        found: String,
+    },
+    /// Another registry than before.
+    #[error(
+        "{package} came from another registry before, look at your npm settings, or remove and add the package, expected {expected}, got: {found}"
+    )]
+    RegistryChanged {
+        /// The package's id.
+        package: String,
+        /// The registry that is locked.
+        expected: String,
+        /// The registry that npm would use.
+        found: String,
+    },
+    /// An older version than was seen before.
+    #[error(
+        "{package} would go back to an older version, run cmd mods update --allow-downgrade if you want that, expected at least {expected}, got: {found}"
+    )]
+    Downgrade {
+        /// The package's id.
+        package: String,
+        /// The highest version that was seen.
+        expected: String,
+        /// The version that was resolved.
+        found: String,
+    },
+    /// Nothing to go back to.
+    #[error(
+        "there is no earlier version of the package here to go back to, add the version that you want: {package}"
+    )]
+    NoPrevious {
+        /// The package's id.
+        package: String,
+    },
+    /// The settings name a package that the lock does not have, or the other way round.
+    #[error("settings and lock do not agree, run cmd mods update: {reason}")]
+    LockOutdated {
+        /// What differs.
+        reason: String,
+    },
     /// A package without mods.
     #[error(
         "the package ships no mod, expected a mod.toml, a mods/ folder, or commandcode.mods in its package.json: {package}"
@@ -239,6 +359,7 @@ impl Error {
         match self {
             Self::Io { .. } => "E_IO",
             Self::Name { .. } => "E_NAME",
+            Self::Source { .. } => "E_SOURCE",
             Self::Manifest { .. } => "E_MANIFEST",
             Self::ManifestSchema { .. } => "E_MOD_SCHEMA",
             Self::NoArtifact { .. } => "E_NO_ARTIFACT",
@@ -260,6 +381,19 @@ impl Error {
             Self::TooBig { .. } => "E_TOO_BIG",
             Self::Integrity { .. } => "E_INTEGRITY",
             Self::HashMismatch { .. } => "E_HASH_MISMATCH",
+            Self::Unsigned { .. } => "E_UNSIGNED",
+            Self::BadSignature { .. } => "E_SIGNATURE",
+            Self::SignerChanged { .. } => "E_SIGNER_CHANGED",
+            Self::ToolMissing { program: "npm" } => "E_NPM_MISSING",
+            Self::ToolMissing { .. } => "E_GIT_MISSING",
+            Self::Timeout { .. } => "E_TIMEOUT",
+            Self::Fetch { .. } => "E_FETCH",
+            Self::Offline { .. } => "E_OFFLINE",
+            Self::TagMoved { .. } => "E_TAG_MOVED",
+            Self::RegistryChanged { .. } => "E_REGISTRY_CHANGED",
+            Self::Downgrade { .. } => "E_DOWNGRADE",
+            Self::NoPrevious { .. } => "E_NO_PREVIOUS",
+            Self::LockOutdated { .. } => "E_LOCK_OUTDATED",
             Self::NoMods { .. } => "E_NO_MODS",
         }
     }

@@ -3,40 +3,41 @@ use crate::{
     Candidate, State,
     fixtures::{Mod, host, target},
     installed,
+    manifest::{Artifact, Manifest},
 };
-use std::{cell::RefCell, fs};
+use std::{cell::RefCell, collections::BTreeMap, fs, path::PathBuf};
 
-struct Scope {
+pub(super) struct Scope {
     dir: tempfile::TempDir,
 }
 
 impl Scope {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { dir: tempfile::tempdir().unwrap() }
     }
 
-    fn root(&self) -> PathBuf {
+    pub(super) fn root(&self) -> PathBuf {
         self.dir.path().join("scope")
     }
 
-    fn archive(&self, packed: &Mod) -> PathBuf {
+    pub(super) fn archive(&self, packed: &Mod) -> PathBuf {
         packed.pack(self.dir.path())
     }
 
-    fn install(&self, packed: &Mod) -> Result<Installed, Error> {
+    pub(super) fn install(&self, packed: &Mod) -> Result<Installed, Error> {
         install_archive(&self.root(), &self.archive(packed), &host())
     }
 
     /// What a start would find: names of good mods, codes of problems.
-    fn start(&self) -> Vec<String> {
+    pub(super) fn start(&self) -> Vec<String> {
         installed(&self.root(), &host()).into_iter().map(said).collect()
     }
 
-    fn trees(&self) -> usize {
+    pub(super) fn trees(&self) -> usize {
         fs::read_dir(self.root().join("mods/.registry/store")).unwrap().count()
     }
 
-    fn leftovers(&self) -> usize {
+    pub(super) fn leftovers(&self) -> usize {
         fs::read_dir(self.root().join("mods/.registry/tmp")).unwrap().count()
     }
 }
@@ -48,7 +49,7 @@ fn said(candidate: Candidate) -> String {
     }
 }
 
-fn newer() -> Mod {
+pub(super) fn newer() -> Mod {
     Mod { version: "1.3.0", ..Mod::default() }
 }
 
@@ -184,6 +185,28 @@ fn one_package_may_have_several_mods() {
 }
 
 #[test]
+fn bare_libraries_are_mods_too_and_only_that_of_this_machine_is_looked_for() {
+    let scope = Scope::new();
+    let mine = Mod::default().library();
+    let mut other = Mod { target: "aarch64-unknown-linux-gnu".to_owned(), ..Mod::default() }.library();
+    other[18..20].copy_from_slice(&183u16.to_le_bytes());
+    let path = archive(
+        scope.dir.path(),
+        &[
+            ("package.json", br#"{"name":"bare","version":"0.1.0"}"#),
+            ("mods/libreview_guard.so", &mine),
+            ("mods/review_guard.so", &other),
+        ],
+    );
+    install_archive(&scope.root(), &path, &host()).unwrap();
+    let State::Ok(found) = installed(&scope.root(), &host()).remove(0).state else { panic!() };
+    assert_eq!((found.path.as_str(), found.size), ("mods/libreview_guard.so", mine.len() as u64));
+    assert_eq!(fs::read(found.library).unwrap(), mine);
+    assert_eq!(scope.start().len(), 1);
+    assert_eq!(Lock::read(&scope.root()).unwrap().packages()[0].artifacts.len(), 2);
+}
+
+#[test]
 fn what_could_not_be_loaded_is_not_installed() {
     let scope = Scope::new();
     scope.install(&newer()).unwrap();
@@ -250,87 +273,6 @@ fn threat_22_swapped_targets_with_right_hashes_are_refused() {
     assert_eq!(attempt(&[(&target, "a.so", &mine), (arm, "b.so", &other)]), Err("E_TARGET_LIES"));
     assert!(attempt(&[(&target, "a.so", &mine), (arm, "b.so", &other_machine)]).is_ok());
     assert_eq!(Lock::read(&scope.root()).unwrap().packages()[0].artifacts.len(), 2);
-}
-
-#[test]
-fn threat_23_a_crash_at_any_step_leaves_a_store_that_the_next_installation_mends() {
-    let steps = [Step::Held, Step::Unpacked, Step::Checked, Step::Stored, Step::Locked, Step::Pointed];
-    for stop in steps {
-        let scope = Scope::new();
-        scope.install(&Mod::default()).unwrap();
-        let archive = scope.archive(&newer());
-        let status = crash_at(&scope.root(), &archive, stop);
-        assert!(!status.success());
-        let found = scope.start();
-        let allowed: &[&str] = match stop {
-            Step::Locked => &["E_LOCK_DRIFT"],
-            Step::Pointed => &["review-guard 1.3.0"],
-            _ => &["review-guard 1.2.0"],
-        };
-        assert_eq!(found, allowed, "{stop:?}");
-        install_archive(&scope.root(), &archive, &host()).unwrap();
-        assert_eq!(scope.start(), ["review-guard 1.3.0"], "{stop:?}");
-        assert_eq!((scope.trees(), scope.leftovers()), (2, 0), "{stop:?}");
-    }
-}
-
-/// Runs an installation in a process of its own, which ends itself at this step without cleaning up.
-fn crash_at(root: &Path, archive: &Path, stop: Step) -> std::process::ExitStatus {
-    std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "install::tests::child_of_the_crash_test", "--nocapture"])
-        .env("REGISTRY_TEST_CRASH", format!("{stop:?}"))
-        .env("REGISTRY_TEST_ROOT", root)
-        .env("REGISTRY_TEST_ARCHIVE", archive)
-        .output()
-        .unwrap()
-        .status
-}
-
-#[test]
-fn child_of_the_crash_test() {
-    let (Some(stop), Some(root), Some(archive)) = (
-        std::env::var_os("REGISTRY_TEST_CRASH"),
-        std::env::var_os("REGISTRY_TEST_ROOT"),
-        std::env::var_os("REGISTRY_TEST_ARCHIVE"),
-    ) else {
-        return;
-    };
-    let stop = stop.into_string().unwrap();
-    let abort = |step: Step| {
-        if stop == "none" || format!("{step:?}") != stop {
-            return;
-        }
-        std::process::abort();
-    };
-    let host = host();
-    Installer::new(Path::new(&root), &host).progress(&abort).archive(Path::new(&archive)).unwrap();
-}
-
-#[test]
-fn threat_23_eight_installers_at_once() {
-    let scope = Scope::new();
-    let names = ["a", "b", "c", "d"];
-    let archives: Vec<PathBuf> =
-        names.iter().map(|name| scope.archive(&Mod { name, ..Mod::default() })).collect();
-    let children: Vec<_> = archives
-        .iter()
-        .chain(&archives)
-        .map(|archive| {
-            std::process::Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "install::tests::child_of_the_crash_test"])
-                .env("REGISTRY_TEST_CRASH", "none")
-                .env("REGISTRY_TEST_ROOT", scope.root())
-                .env("REGISTRY_TEST_ARCHIVE", archive)
-                .stdout(std::process::Stdio::null())
-                .spawn()
-                .unwrap()
-        })
-        .collect();
-    for mut child in children {
-        assert!(child.wait().unwrap().success());
-    }
-    assert_eq!(scope.start(), ["a 1.2.0", "b 1.2.0", "c 1.2.0", "d 1.2.0"]);
-    assert_eq!((scope.trees(), scope.leftovers()), (4, 0));
 }
 
 #[test]

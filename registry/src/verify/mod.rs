@@ -4,9 +4,8 @@ use crate::{
     Error,
     hash::tree_digest,
     lock::{self, Lock, LockedArtifact},
-    manifest::Manifest,
     object::HostFacts,
-    package::ROOT,
+    package,
     store::{Store, tree_files},
     version::MajorMinor,
 };
@@ -73,9 +72,9 @@ pub fn installed(scope_root: &Path, host: &HostFacts) -> Vec<Candidate> {
     for package in lock.packages() {
         let lock_path = Lock::path(scope_root);
         match package.check(&lock_path).and_then(|()| current(&store, package)) {
-            Ok(root) => {
-                found.extend(mods(package).into_iter().map(|row| candidate(&root, package, row, host)))
-            }
+            Ok(root) => found.extend(
+                mods(package, &host.target).into_iter().map(|row| candidate(&root, package, row, host)),
+            ),
             Err(error) => found.push(problem(&package.id, None, error)),
         }
     }
@@ -89,7 +88,17 @@ pub fn installed(scope_root: &Path, host: &HostFacts) -> Vec<Candidate> {
 /// `E_NOT_INSTALLED`, `E_LOCK_DRIFT`, `E_PERMISSIONS`, `E_IO`.
 pub fn verify_tree(scope_root: &Path, package: &lock::Package) -> Result<(), Error> {
     package.check(&Lock::path(scope_root))?;
-    let root = current(&Store::at(scope_root), package)?;
+    let store = Store::at(scope_root);
+    current(&store, package)?;
+    verify_store(&store, package)
+}
+
+/// The same for a package that is in the store, whether it is current or not.
+pub(crate) fn verify_store(store: &Store, package: &lock::Package) -> Result<(), Error> {
+    let root = store.tree_dir(&package.tree);
+    if !root.is_dir() {
+        return Err(Error::NotInstalled { package: package.id.clone() });
+    }
     let found = tree_digest(&tree_files(&root)?);
     same(package, "the files", &package.tree, &found)
 }
@@ -107,10 +116,19 @@ fn current(store: &Store, package: &lock::Package) -> Result<PathBuf, Error> {
     if root.is_dir() { Ok(root) } else { Err(missing()) }
 }
 
-/// One row for each mod of a package.
-fn mods(package: &lock::Package) -> Vec<&LockedArtifact> {
+/// One row for each mod of a package. A mod that is a bare library has one path for each target: that of this machine
+/// stands for it, when there is one.
+fn mods<'a>(package: &'a lock::Package, target: &str) -> Vec<&'a LockedArtifact> {
+    let rows = &package.artifacts;
+    let here = |row: &LockedArtifact| row.artifact.target == target;
+    let elsewhere = |row: &LockedArtifact| {
+        !here(row)
+            && rows
+                .iter()
+                .any(|other| here(other) && other.mod_name == row.mod_name && other.path != row.path)
+    };
     let mut seen = BTreeSet::new();
-    package.artifacts.iter().filter(|row| seen.insert((&row.path, &row.mod_name))).collect()
+    rows.iter().filter(|row| !elsewhere(row) && seen.insert((&row.path, &row.mod_name))).collect()
 }
 
 fn candidate(root: &Path, package: &lock::Package, row: &LockedArtifact, host: &HostFacts) -> Candidate {
@@ -126,8 +144,8 @@ fn candidate(root: &Path, package: &lock::Package, row: &LockedArtifact, host: &
 
 /// The mod of a row, when its manifest says of this machine's library what the lock says.
 fn find(root: &Path, package: &lock::Package, row: &LockedArtifact, host: &HostFacts) -> Result<Mod, Error> {
-    let dir = if row.path == ROOT { root.to_owned() } else { root.join(&row.path) };
-    let manifest = Manifest::read(&dir)?.manifest;
+    let dir = package::folder(root, &row.path);
+    let manifest = package::read_mod(root, &row.path)?.manifest;
     same(package, "the mod's name", &row.mod_name, &manifest.name)?;
     let chosen = manifest.choose(host)?;
     let found = LockedArtifact {
@@ -201,7 +219,7 @@ fn problem(package: &str, mod_name: Option<&str>, error: Error) -> Candidate {
     }
 }
 
-fn same(package: &lock::Package, what: &str, expected: &str, found: &str) -> Result<(), Error> {
+pub(crate) fn same(package: &lock::Package, what: &str, expected: &str, found: &str) -> Result<(), Error> {
     if expected == found { Ok(()) } else { Err(drift(package, what, expected, found)) }
 }
 
