@@ -11,7 +11,10 @@ const V1_0_0: &TypeLayout = <v1_0_0::abi::ModRootRef as StableAbi>::LAYOUT;
 
 /// What breaks when a library of the `older` interface meets a host of the `newer` one.
 fn breaks(older: &'static TypeLayout, newer: &'static TypeLayout) -> Option<String> {
-    check_layout_compatibility_with_globals(older, newer, &CheckingGlobals::new()).err().map(|error| error.to_string())
+    let errors =
+        check_layout_compatibility_with_globals(older, newer, &CheckingGlobals::new()).err()?.to_string();
+    // The report tells whole trees of types; what differs stands behind them.
+    Some(errors.find("Error:").map_or(errors.clone(), |at| errors[at..].to_owned()))
 }
 
 #[test]
@@ -26,5 +29,6 @@ fn the_check_sees_a_break() {
     struct Other {
         field: u64,
     }
-    assert!(breaks(V1_0_0, <Other as StableAbi>::LAYOUT).is_some());
+    let found = breaks(V1_0_0, <Other as StableAbi>::LAYOUT);
+    assert!(found.is_some_and(|found| found.starts_with("Error:")));
 }
