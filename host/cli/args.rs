@@ -140,7 +140,7 @@ pub(super) enum OutputFormat {
     /// The answer's text
     #[default]
     Text,
-    /// One JSON object at the end
+    /// One JSON object at the end, even where no run came of it
     Json,
     /// One JSON object a line for every event
     StreamJson,

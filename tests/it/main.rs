@@ -3,7 +3,12 @@
 // The lint knows test functions, but not the functions that they share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod interrupt;
 mod mods;
+mod mods_commands;
 mod openai;
+mod openai_cmd;
+mod print_mode;
+mod print_permissions;
 #[path = "../support/mod.rs"]
 mod support;

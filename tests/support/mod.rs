@@ -1,4 +1,5 @@
 //! What the integration tests share.
 
 pub(crate) mod aimock;
+pub(crate) mod run;
 pub(crate) mod session;
