@@ -1,4 +1,4 @@
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, time::Duration};
 
 /// Why a mod did not load. One bad mod never stops the others.
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +99,7 @@ pub enum LoadError {
     },
     /// Loading took too long.
     #[error(
-        "did not load within {seconds} s, stuck in its {place}; start without it: take it out of `--mod`, \
+        "did not load within {limit:?}, stuck in its {place}; start without it: take it out of `--mod`, \
          or put its name into `mods.disabled`: {name}"
     )]
     Stuck {
@@ -108,7 +108,7 @@ pub enum LoadError {
         /// `constructor` or `factory`.
         place: &'static str,
         /// How long it had.
-        seconds: u64,
+        limit: Duration,
     },
     /// The name is one of the host's own.
     #[error("a built-in mod has that name; rename the mod: {name}")]
