@@ -117,22 +117,16 @@ fn check(path: &std::path::Path, expected: Option<&Expected>) -> Result<Checked,
         .map_err(|refusal| registry::Error::Refused { file: path.to_owned(), refusal })?;
     let (name, version) = (metadata.name, metadata.version.to_string());
     if let Some(expected) = expected {
-        same_identity(&name, &version, &expected.name, &expected.version)?;
+        let (got, expected) = (shown(&name, &version), shown(&expected.name, &expected.version));
+        if got != expected {
+            return Err(LoadError::Identity { got, expected });
+        }
     }
     Ok(Checked { sealed, name, version })
 }
 
-fn same_identity(
-    name: &str,
-    version: &str,
-    expected_name: &str,
-    expected_version: &str,
-) -> Result<(), LoadError> {
-    if (name, version) == (expected_name, expected_version) {
-        return Ok(());
-    }
-    let (got, expected) = (format!("{name} {version}"), format!("{expected_name} {expected_version}"));
-    Err(LoadError::Identity { got, expected })
+fn shown(name: &str, version: &str) -> String {
+    format!("{name} {version}")
 }
 
 /// Runs the library's constructors, and proves that its root module is one.
@@ -146,8 +140,8 @@ fn root_module(core: &Core, identity: &ModIdentity, checked: Checked) -> Result<
     // Never unloaded, whatever came of it.
     std::mem::forget(library);
     let root = root?;
-    same_identity(root.name().as_str(), root.version().as_str(), &name, &version)?;
-    Ok(root)
+    let (got, expected) = (shown(&root.name(), &root.version()), shown(&name, &version));
+    if got == expected { Ok(root) } else { Err(LoadError::TwoIdentities { got, expected }) }
 }
 
 /// How far the load of a mod is, for who waits for it.
