@@ -163,6 +163,9 @@ pub(super) enum ModsCommand {
     TrialLoad {
         /// The mod's folder or library
         path: PathBuf,
+        /// How long it may take, in milliseconds
+        #[arg(long, value_name = "MS")]
+        limit_ms: u64,
     },
 }
 

@@ -41,7 +41,7 @@ fn header(library: &Library, name: &str) -> Result<&'static LibHeader, LoadError
     // first field says which abi_stable made it, and `upgrade` looks at that before all else. The
     // library is never unloaded, so the header lives for ever.
     let header = unsafe { library.get::<AbiHeaderRef>(ROOT_MODULE_LOADER_NAME_WITH_NUL.as_bytes()) };
-    let header = *header.map_err(|error| missing(error.to_string()))?;
+    let header = *header.map_err(|_| missing("none".to_owned()))?;
     header.upgrade().map_err(|error| missing(error.to_string()))
 }
 
