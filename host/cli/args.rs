@@ -195,6 +195,10 @@ pub(super) struct PackArgs {
     /// The folder of the mod's cargo package
     #[arg(default_value = ".")]
     pub(super) path: PathBuf,
+    /// Pack this library, which is built already, instead of building one. May be repeated, once for
+    /// each target
+    #[arg(long = "library", value_name = "FILE")]
+    pub(super) libraries: Vec<PathBuf>,
     /// Where the archive goes
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(super) out: PathBuf,
