@@ -349,6 +349,12 @@ pub enum Error {
         /// What differs.
         reason: String,
     },
+    /// The user, or a trial, said no.
+    #[error("the package was not installed, and nothing was changed: {reason}")]
+    Declined {
+        /// Why.
+        reason: String,
+    },
     /// A package without mods.
     #[error(
         "the package ships no mod, expected a mod.toml, a mods/ folder, or commandcode.mods in its package.json: {package}"
@@ -400,6 +406,7 @@ impl Error {
             Self::Downgrade { .. } => "E_DOWNGRADE",
             Self::NoPrevious { .. } => "E_NO_PREVIOUS",
             Self::LockOutdated { .. } => "E_LOCK_OUTDATED",
+            Self::Declined { .. } => "E_DECLINED",
             Self::NoMods { .. } => "E_NO_MODS",
         }
     }

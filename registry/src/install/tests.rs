@@ -412,6 +412,48 @@ fn the_steps_are_told_in_order() {
 }
 
 #[test]
+fn threat_9_what_is_declined_changes_nothing() {
+    let scope = Scope::new();
+    scope.install(&Mod::default()).unwrap();
+    let archive = scope.archive(&newer());
+    let (root, host) = (scope.root(), host());
+    let shown = RefCell::new(Vec::new());
+    let review = |offer: &Offer<'_>| {
+        let version = |package: &lock::Package| package.resolved.clone().unwrap();
+        let library = offer
+            .root
+            .join(format!("bin/{}/libreview_guard.so", target()));
+        shown.borrow_mut().push((
+            version(offer.package),
+            offer.replaces.map(version),
+            library.is_file(),
+        ));
+        Err(Error::Declined {
+            reason: "the user said no".to_owned(),
+        })
+    };
+    let error = Installer::new(&root, &host)
+        .review(&review)
+        .archive(&archive)
+        .unwrap_err();
+    assert_eq!(
+        (error.code(), error.to_string().as_str()),
+        (
+            "E_DECLINED",
+            "the package was not installed, and nothing was changed: the user said no"
+        )
+    );
+    assert_eq!(
+        shown.into_inner(),
+        [("1.3.0".to_owned(), Some("1.2.0".to_owned()), true)]
+    );
+    assert_eq!(
+        (scope.start(), scope.trees(), scope.leftovers()),
+        (vec!["review-guard 1.2.0".to_owned()], 1, 0)
+    );
+}
+
+#[test]
 fn who_does_not_want_to_wait_is_told_that_another_is_at_work() {
     let scope = Scope::new();
     let archive = scope.archive(&Mod::default());
