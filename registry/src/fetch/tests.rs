@@ -389,3 +389,27 @@ fn a_folder_and_an_installed_archive_are_nothing_to_fetch() {
         "E_NOT_INSTALLED"
     );
 }
+
+#[test]
+fn the_registry_of_a_scope_is_the_one_that_is_locked() {
+    if !has("npm") {
+        return;
+    }
+    let (registry, dir) = (Registry::start(), tempfile::tempdir().unwrap());
+    registry.publish_mod("@team/review-mod", &at_version("1.0.0"));
+    let mut options = registry.options();
+    let rc = dir.path().join("npmrc");
+    let text = format!(
+        "registry=http://127.0.0.1:9/\n@team:registry={}\nfetch-retries=0\n",
+        registry.url
+    );
+    fs::write(&rc, text).unwrap();
+    options.env[0].1 = rc.into();
+    let scope = dir.path().join("scope");
+    add(&scope, "@team/review-mod", &options).unwrap();
+    let lock = Lock::read(&scope).unwrap();
+    assert_eq!(
+        lock.packages()[0].registry.as_deref(),
+        Some(registry.url.as_str())
+    );
+}
