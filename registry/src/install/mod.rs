@@ -266,4 +266,6 @@ impl<'a> Installer<'a> {
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
+mod refusal_tests;
+#[cfg(test)]
 mod tests;
