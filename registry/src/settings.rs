@@ -44,6 +44,8 @@ pub enum SourceEntry {
         #[serde(default)]
         mods: Vec<String>,
     },
+    /// Neither: it is kept as it is, and spoils no other entry.
+    Unknown(serde_json::Value),
 }
 
 /// The `mods.signing` setting.
@@ -70,10 +72,11 @@ pub enum SigningMode {
 }
 
 impl SourceEntry {
-    /// The source's text.
-    pub fn source(&self) -> &str {
+    /// The source's text, as far as there is one.
+    pub fn source(&self) -> Option<&str> {
         match self {
-            Self::Whole(source) | Self::Part { source, .. } => source,
+            Self::Whole(source) | Self::Part { source, .. } => Some(source),
+            Self::Unknown(_) => None,
         }
     }
 
@@ -82,13 +85,19 @@ impl SourceEntry {
     /// # Errors
     /// `E_SOURCE`.
     pub fn parse(&self) -> Result<Source, Error> {
-        Source::parse(self.source())
+        match self {
+            Self::Whole(source) | Self::Part { source, .. } => Source::parse(source),
+            Self::Unknown(value) => Err(Error::Source {
+                reason: "an entry is a text, or an object with source and mods",
+                text: value.to_string(),
+            }),
+        }
     }
 
     /// Which mods of the package are loaded.
     pub fn filter(&self) -> Filter {
         match self {
-            Self::Whole(_) => Filter::default(),
+            Self::Whole(_) | Self::Unknown(_) => Filter::default(),
             Self::Part { mods, .. } => Filter::new(mods),
         }
     }
@@ -126,6 +135,17 @@ mod tests {
             [true, false, false]
         );
         assert!(settings.sources[0].filter().includes("anything", "x"));
+    }
+
+    #[test]
+    fn conformance_20_a_malformed_entry_spoils_no_other() {
+        let json = serde_json::json!({"sources": [7, "npm:a", {"mods": []}, {"source": "b", "mods": "x"}]});
+        let settings: ModsSettings = serde_json::from_value(json.clone()).unwrap();
+        let codes: Vec<_> =
+            settings.sources.iter().map(|entry| entry.parse().map_err(|error| error.code())).collect();
+        assert_eq!([&codes[0], &codes[2], &codes[3]], [&Err("E_SOURCE"); 3]);
+        assert_eq!(codes[1], Source::parse("npm:a").map_err(|error| error.code()));
+        assert_eq!(serde_json::to_value(&settings).unwrap()["sources"], json["sources"]);
     }
 
     #[test]

@@ -76,17 +76,17 @@ pub(crate) fn fetch(source: &NpmSource, folder: &Path, options: &FetchOptions) -
 
 /// The registry that npm takes the package from: that of its scope, or the one for all.
 fn registry(source: &NpmSource, folder: &Path, options: &FetchOptions) -> Result<Option<String>, Error> {
-    let scope = source.name.split_once('/').map(|(scope, _)| format!("{scope}:registry"));
-    for key in scope.into_iter().chain(["registry".to_owned()]) {
-        let mut npm = command("npm", options);
-        npm.current_dir(folder).args(["config", "get", "--", &key]);
-        let said = run(npm, "npm", options)?;
-        let text = String::from_utf8_lossy(&said.stdout).trim().to_owned();
-        if said.success && text.contains("://") {
-            return Ok(Some(redacted(&text)));
-        }
-    }
-    Ok(None)
+    let scope = source.name.split_once('/').map_or("", |(scope, _)| scope);
+    let mut npm = command("npm", options);
+    npm.current_dir(folder).args(["config", "get", "--", "registry", &format!("{scope}:registry")]);
+    let said = run(npm, "npm", options)?;
+    let text = String::from_utf8_lossy(&said.stdout);
+    let value = |key: &str| {
+        let start = format!("{key}=");
+        text.lines().find_map(|line| line.strip_prefix(&start)).filter(|value| value.contains("://"))
+    };
+    let own = value(&format!("{scope}:registry"));
+    Ok(own.or_else(|| value("registry")).map(redacted))
 }
 
 fn failure(source: &NpmSource, stderr: &str, options: &FetchOptions) -> Error {

@@ -1,4 +1,4 @@
-use super::{Installed, InstalledMod, Installer, Staged, Step};
+use super::{Installed, InstalledMod, Installer, Offer, Staged, Step};
 use crate::{
     Error, hash,
     lock::{self, Lock, LockedArtifact},
@@ -30,7 +30,17 @@ impl Installer<'_> {
             same(pin, "the files", &pin.tree, &entry.tree)?;
             entry = pin.clone();
         }
+        let mods: Vec<InstalledMod> = staged.contents.mods.iter().map(installed_mod).collect();
         (self.progress)(Step::Checked);
+        if pin.is_none() {
+            (self.review)(&Offer {
+                package: &entry,
+                replaces: lock.get(&entry.id),
+                mods: &mods,
+                warnings: &warnings,
+                root: &staged.root,
+            })?;
+        }
         let reused = held.commit(&staged.root, &staged.files)?;
         (self.progress)(Step::Stored);
         let pointed = self.store.pointer(&entry.id).ok().flatten();
@@ -47,7 +57,7 @@ impl Installer<'_> {
             previous: replaced.and_then(|replaced| replaced.resolved),
             tree: entry.tree,
             reused,
-            mods: staged.contents.mods.iter().map(installed_mod).collect(),
+            mods,
             warnings,
         })
     }

@@ -96,6 +96,24 @@ pub struct Allowed {
     pub moved_tag: bool,
 }
 
+/// A package that passed every check and is about to be installed.
+#[derive(Debug)]
+pub struct Offer<'a> {
+    /// What the lock will say of it.
+    pub package: &'a lock::Package,
+    /// The entry that it takes the place of.
+    pub replaces: Option<&'a lock::Package>,
+    /// Its mods.
+    pub mods: &'a [InstalledMod],
+    /// One line each.
+    pub warnings: &'a [String],
+    /// Where it is unpacked, for a trial load.
+    pub root: &'a Path,
+}
+
+/// Says yes to an offer, or why not.
+pub type Review<'a> = dyn Fn(&Offer<'_>) -> Result<(), Error> + 'a;
+
 /// Installs into one scope and removes from it.
 pub struct Installer<'a> {
     scope_root: &'a Path,
@@ -106,6 +124,7 @@ pub struct Installer<'a> {
     signing: Signing,
     fetching: FetchOptions,
     progress: &'a dyn Fn(Step),
+    review: &'a Review<'a>,
 }
 
 /// Installs an archive that `mods pack` made, waiting for other installers.
@@ -147,6 +166,7 @@ impl<'a> Installer<'a> {
             signing: Signing::default(),
             fetching: FetchOptions::default(),
             progress: &|_| {},
+            review: &|_| Ok(()),
         }
     }
 
@@ -165,6 +185,14 @@ impl<'a> Installer<'a> {
     /// Takes what would be refused otherwise.
     pub fn allow(mut self, allowed: Allowed) -> Self {
         self.allowed = allowed;
+        self
+    }
+
+    /// Shows each new package before it is installed, when everything is known of it and nothing is done yet: to ask the
+    /// user, or to load it on trial. [`Error::Declined`] is how to say no. What is brought back as it is locked is not
+    /// shown.
+    pub fn review(mut self, review: &'a Review<'a>) -> Self {
+        self.review = review;
         self
     }
 
@@ -213,5 +241,7 @@ impl<'a> Installer<'a> {
 
 #[cfg(test)]
 mod crash_tests;
+#[cfg(test)]
+mod refusal_tests;
 #[cfg(test)]
 mod tests;

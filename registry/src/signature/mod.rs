@@ -13,6 +13,7 @@ use crate::{
     Error, disk,
     filter::Glob,
     hash::{FileHash, files_text},
+    lock,
     package::Contents,
     settings::{Signing, SigningMode},
 };
@@ -25,6 +26,17 @@ pub(crate) const SUMS: &str = "mods.sums";
 pub(crate) const SIGNATURE: &str = "mods.sums.minisig";
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
+/// How far the key of a package is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyTrust {
+    /// It has none.
+    Unsigned,
+    /// It is the one that the package came with at first.
+    FirstUse(String),
+    /// The user named it in the settings.
+    Configured(String),
+}
+
 /// A package whose signature is looked at.
 pub(crate) struct Subject<'a> {
     pub(crate) id: &'a str,
@@ -36,6 +48,15 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Signing {
+    /// How far the key of an installed package is known.
+    pub fn trust_in(&self, package: &lock::Package) -> KeyTrust {
+        match package.signer.clone() {
+            None => KeyTrust::Unsigned,
+            Some(key) if self.keys_of(&package.id).contains(&key.as_str()) => KeyTrust::Configured(key),
+            Some(key) => KeyTrust::FirstUse(key),
+        }
+    }
+
     /// The configured keys of a package.
     fn keys_of(&self, id: &str) -> Vec<&str> {
         let matching = self.keys.iter().filter(|(pattern, _)| Glob::new(pattern).matches(id));

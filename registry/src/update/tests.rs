@@ -6,7 +6,7 @@ use crate::{
         fixtures::{Registry, Repository, has},
     },
     fixtures::{Mod, host},
-    install::{Allowed, rollback},
+    install::Allowed,
     install_archive, installed,
     store::Store,
 };
@@ -213,23 +213,6 @@ fn an_archive_that_is_gone_from_the_store_must_be_added_again() {
     assert_eq!(plain(&scope, file, &FetchOptions::default()), "E_FETCH");
     install_archive(&scope, &archive, &host()).unwrap();
     assert_eq!(plain(&scope, file, &FetchOptions::default()), "unchanged");
-}
-
-#[test]
-fn a_rollback_goes_back_and_forth() {
-    let dir = tempfile::tempdir().unwrap();
-    let scope = dir.path().join("scope");
-    for version in ["1.0.0", "1.1.0"] {
-        install_archive(&scope, &at_version(version).pack(dir.path()), &host()).unwrap();
-    }
-    let back = || rollback(&scope, "file:review-guard").map(|package| package.resolved.unwrap());
-    assert_eq!(back().unwrap(), "1.0.0");
-    assert_eq!(version_of(&scope), "1.0.0");
-    assert_eq!(back().unwrap(), "1.1.0");
-    assert_eq!(version_of(&scope), "1.1.0");
-    assert_eq!(rollback(&scope, "file:none").unwrap_err().code(), "E_UNKNOWN_PACKAGE");
-    install_archive(&scope, &Mod { name: "other", ..Mod::default() }.pack(dir.path()), &host()).unwrap();
-    assert_eq!(rollback(&scope, "file:other").unwrap_err().code(), "E_NO_PREVIOUS");
 }
 
 #[test]

@@ -6,6 +6,8 @@ use crate::{
     lock::{self, Lock, LockedArtifact},
     object::HostFacts,
     package,
+    settings::Signing,
+    signature::KeyTrust,
     store::{Store, tree_files},
     version::MajorMinor,
 };
@@ -70,16 +72,50 @@ pub fn installed(scope_root: &Path, host: &HostFacts) -> Vec<Candidate> {
     };
     let mut found = Vec::new();
     for package in lock.packages() {
-        let lock_path = Lock::path(scope_root);
-        match package.check(&lock_path).and_then(|()| current(&store, package)) {
-            Ok(root) => found.extend(
-                mods(package, &host.target).into_iter().map(|row| candidate(&root, package, row, host)),
-            ),
-            Err(error) => found.push(problem(&package.id, None, error)),
-        }
+        found.extend(candidates(scope_root, &store, package, host));
     }
     found.extend(without_entry(&store, &lock));
     found
+}
+
+/// What `mods verify` shows of an installed package.
+#[derive(Debug)]
+pub struct Verdict {
+    /// Its lock entry.
+    pub package: lock::Package,
+    /// Whether all its files, for all targets, are as they were locked.
+    pub files: Result<(), Error>,
+    /// How far its key is known.
+    pub key: KeyTrust,
+    /// Its mods on this machine.
+    pub mods: Vec<Candidate>,
+}
+
+/// Hashes all that is installed in a scope, and says of each package what is known of it.
+///
+/// # Errors
+/// `E_LOCK`, `E_LOCK_VERSION`, `E_IO` for a lock that cannot be read. A bad package is a bad verdict.
+pub fn verdicts(scope_root: &Path, host: &HostFacts, signing: &Signing) -> Result<Vec<Verdict>, Error> {
+    let store = Store::at(scope_root);
+    let lock = Lock::read(scope_root)?;
+    let verdict = |package: &lock::Package| Verdict {
+        files: verify_tree(scope_root, package),
+        key: signing.trust_in(package),
+        mods: candidates(scope_root, &store, package, host),
+        package: package.clone(),
+    };
+    Ok(lock.packages().iter().map(verdict).collect())
+}
+
+fn candidates(scope_root: &Path, store: &Store, package: &lock::Package, host: &HostFacts) -> Vec<Candidate> {
+    let root = package.check(&Lock::path(scope_root)).and_then(|()| current(store, package));
+    match root {
+        Ok(root) => {
+            let rows = mods(package, &host.target);
+            rows.into_iter().map(|row| candidate(&root, package, row, host)).collect()
+        }
+        Err(error) => vec![problem(&package.id, None, error)],
+    }
 }
 
 /// Hashes all files of an installed package and compares them with the lock.
