@@ -101,7 +101,7 @@ impl Subject {
             Self::Commands(parts) => parts.iter().map(Command::as_written).collect(),
         };
         let too_long = |part: &&str| part.contains('\n') || part.len() > LONG_PATTERN;
-        if parts.is_empty() || parts.iter().any(|part| too_long(&part)) {
+        if parts.is_empty() || parts.iter().any(too_long) {
             return vec![tool.to_owned()];
         }
         parts.iter().map(|part| format!("{tool}({part})")).collect()
