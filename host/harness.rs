@@ -1,1 +1,140 @@
-//! The composition root.
+//! The composition root: the one place that knows everybody.
+//!
+//! [`Harness::builder`] takes what a session is made of; [`HarnessBuilder::start`] puts it together, loads
+//! the mods and binds the session. [`Harness::prompt`] runs one prompt, [`Harness::end`] tears down.
+
+mod builder;
+mod model;
+mod prompt;
+mod toolbox;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use mod_interface::types::{
+    AgentState, EventPayload, Message, SessionChange, SessionEndReason, SessionStartSource,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    agent::{self, Agent, BoxError, Commit, RunOutcome},
+    events::EventBus,
+    hooks::{HookRunner, Mods, Scope},
+    mod_host::{LoadError, LoadWarning, ModHost},
+    providers::ProvidersError,
+    session::{self, Session},
+};
+
+pub use builder::{HarnessBuilder, ModelAccess};
+
+/// Why a harness cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The folders were not given.
+    #[error("no folders were given; call HarnessBuilder::places")]
+    NoPlaces,
+    /// No model was named.
+    #[error("no model is chosen; name one with --model provider/model, or as \"model\" in settings.json")]
+    NoModel,
+    /// The model cannot be called.
+    #[error(transparent)]
+    Model(#[from] ProvidersError),
+    /// A permission rule cannot be read.
+    #[error(transparent)]
+    Rule(#[from] agent::Error),
+    /// A mod's constructor never returns.
+    #[error(transparent)]
+    Mod(#[from] LoadError),
+    /// The session's file cannot be made.
+    #[error(transparent)]
+    Session(#[from] session::Error),
+    /// A tool cannot be added.
+    #[error(transparent)]
+    Tool(#[from] crate::tools::Error),
+}
+
+/// A session that runs prompts, one at a time.
+pub struct Harness {
+    agent: Agent,
+    state: tokio::sync::Mutex<AgentState>,
+    scope: Arc<Scope>,
+    mods: Arc<ModHost>,
+    warnings: Vec<LoadWarning>,
+    bus: EventBus,
+}
+
+/// What became of a prompt.
+#[derive(Debug)]
+pub enum Prompted {
+    /// It was run.
+    Ran(Box<RunOutcome>),
+    /// A mod consumed it, and may have something to say in its place.
+    Handled {
+        /// A row to show.
+        message: Option<String>,
+    },
+}
+
+impl Harness {
+    /// Starts to put a harness together.
+    pub fn builder() -> HarnessBuilder {
+        HarnessBuilder::default()
+    }
+
+    /// Runs a typed prompt to its end: `transform_input`, then a run. `cancel` interrupts it.
+    pub async fn prompt(&self, prompt: &str, cancel: &CancellationToken) -> Prompted {
+        let mut state = self.state.lock().await;
+        let hooks = HookRunner::new(Arc::clone(&self.scope));
+        let verdict = hooks.round(self.mods.handlers(), 0).transform_input(&state, prompt).await;
+        if let Some(handled) = verdict.handled {
+            return Prompted::Handled { message: handled.message };
+        }
+        let outcome = self.agent.run(state.clone(), Some(Message::user(&*verdict.prompt)), cancel).await;
+        *state = outcome.state.clone();
+        Prompted::Ran(Box::new(outcome))
+    }
+
+    /// The mods that did not load.
+    pub fn warnings(&self) -> &[LoadWarning] {
+        &self.warnings
+    }
+
+    /// The mods.
+    pub fn mods(&self) -> &Arc<ModHost> {
+        &self.mods
+    }
+
+    /// The events of the session.
+    pub fn events(&self) -> &EventBus {
+        &self.bus
+    }
+
+    /// Tears the session down: `on_session_end`, awaited, then `session_shutdown`.
+    pub async fn end(self, reason: SessionEndReason) {
+        let state = self.state.into_inner();
+        let hooks = HookRunner::new(Arc::clone(&self.scope));
+        hooks.round(self.mods.handlers(), 0).on_session(&state, SessionChange::End(reason)).await;
+        self.bus.main().emit(EventPayload::SessionShutdown { reason });
+    }
+
+    /// Binds the session: `session_start`, then `on_session_start`.
+    async fn bind(&self, source: SessionStartSource) {
+        self.bus.main().emit(EventPayload::SessionStart { source });
+        let state = self.state.lock().await.clone();
+        let hooks = HookRunner::new(Arc::clone(&self.scope));
+        hooks.round(self.mods.handlers(), 0).on_session(&state, SessionChange::Start(source)).await;
+    }
+}
+
+/// Commits to the session's record. Writing and syncing block, so they are done beside the runtime.
+struct Recorded(Arc<Mutex<Session>>);
+
+impl Commit for Recorded {
+    fn commit<'a>(&'a self, state: &'a AgentState) -> BoxFuture<'a, Result<(), BoxError>> {
+        let (session, state) = (Arc::clone(&self.0), state.clone());
+        Box::pin(async move {
+            let commit = move || session.lock().unwrap_or_else(PoisonError::into_inner).commit(&state);
+            Ok(tokio::task::spawn_blocking(commit).await??)
+        })
+    }
+}

@@ -1,1 +1,126 @@
-//! cli
+//! The command line: arguments, print mode, and the `mods` commands.
+//!
+//! [`run`] is the whole program: it takes what the process was given, and gives the exit code.
+
+mod args;
+mod interrupt;
+mod mods;
+mod output;
+mod print;
+mod process;
+mod prompt;
+mod request;
+mod session;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, IsTerminal};
+
+use clap::Parser;
+use tokio::runtime::{Builder, Runtime};
+use tokio_util::sync::CancellationToken;
+
+use self::{
+    args::{Cli, Command, RunArgs, Workspace},
+    output::{Exit, Streams, Usage},
+    print::Printing,
+    request::RunRequest,
+};
+use crate::{
+    mod_host::host_facts,
+    settings::{self, Places},
+};
+
+pub use process::Process;
+
+/// Threads for sessions. Two, so that a mod that never returns leaves one for everybody else.
+const WORKERS: usize = 2;
+
+/// Does what the command line says, and gives the exit code: 0 for a run that came to its own end or a
+/// command that worked, 2 for a wrong command line, 1 for everything else.
+pub fn run(process: &Process) -> u8 {
+    let cli = match Cli::try_parse_from(&process.args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Where it cannot be printed, the code still tells.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(Exit::Usage.code());
+        }
+    };
+    let (mut out, mut err) = (anstream::stdout(), anstream::stderr());
+    let exit = match cli.command {
+        Some(Command::Mods { command }) => in_runtime(|runtime| {
+            let streams = Streams { out: &mut out, err: &mut err };
+            runtime.block_on(mods::Context { process, facts: host_facts(), streams }.run(&command))
+        }),
+        None => print(process, &cli.run),
+    };
+    exit.unwrap_or_else(|error| Streams { out: &mut out, err: &mut err }.failure(&error)).code()
+}
+
+/// Runs one prompt. There is print mode alone so far.
+fn print(process: &Process, args: &RunArgs) -> anyhow::Result<Exit> {
+    let Some(typed) = &args.print else {
+        let text = "the interactive interface is not built yet; run one prompt with: cmd -p \"PROMPT\"";
+        return Err(Usage(text.to_owned()).into());
+    };
+    let piped = read_piped(typed)?;
+    let request = request(process, args, prompt::compose(typed, piped.as_deref())?)?;
+    let printing = Printing {
+        format: args.output_format,
+        verbose: args.verbose,
+        terminal: io::stdout().is_terminal(),
+        out: io::stdout(),
+        err: anstream::stderr(),
+    };
+    let run_prompt = session::prompts(process.model_access.clone());
+    let cancel = CancellationToken::new();
+    interrupt::interrupt_on_signal(cancel.clone())?;
+    in_runtime(|runtime| runtime.block_on(printing.run(&*run_prompt, request, cancel)))
+}
+
+/// What stands on standard input: all of it where it is piped, or where nothing else is the prompt.
+fn read_piped(typed: &str) -> anyhow::Result<Option<String>> {
+    if io::stdin().is_terminal() && typed != "-" {
+        return Ok(None);
+    }
+    let waiting = || anstream::eprintln!("reading the prompt from standard input; < /dev/null leaves it out");
+    Ok(Some(prompt::read(io::stdin(), waiting)?))
+}
+
+/// What the arguments and the settings ask for.
+fn request(process: &Process, args: &RunArgs, prompt: String) -> anyhow::Result<RunRequest> {
+    let places = workspace(process, &args.workspace)?;
+    Ok(RunRequest {
+        settings: settings::load(&places)?,
+        places,
+        prompt,
+        model: args.model.clone(),
+        mods: args.mods.iter().map(|path| process.cwd.join(path)).collect(),
+        mod_options: args.mod_options.clone(),
+        no_mods: args.no_mods,
+        max_turns: args.max_turns,
+        permission_mode: args.permission_mode,
+        skip_permissions: args.dangerously_skip_permissions,
+        allow: args.allow.clone(),
+        deny: args.deny.clone(),
+        record: !args.no_session,
+    })
+}
+
+/// The places for the workspace that was typed.
+fn workspace(process: &Process, typed: &Workspace) -> anyhow::Result<Places> {
+    let cwd = typed.resolve(&process.cwd).map_err(|error| {
+        let typed = typed.cwd.as_deref().unwrap_or(&process.cwd);
+        Usage(format!("the folder to work in cannot be used: {}: {error}", typed.display()))
+    })?;
+    Ok(Places::new(cwd, process.home_override.clone(), process.user_home.clone())?)
+}
+
+/// Makes a runtime for `work`. It is not waited for at the end: a mod may never return.
+fn in_runtime(work: impl FnOnce(&Runtime) -> anyhow::Result<Exit>) -> anyhow::Result<Exit> {
+    let runtime = Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
+    let exit = work(&runtime);
+    runtime.shutdown_background();
+    exit
+}

@@ -1,1 +1,202 @@
-//! mod_host
+//! From files to mods, and the host's side of everything that a mod can call.
+//!
+//! * [`plan`](Lookup) says which mods a session would load, in order, from files alone.
+//! * `load` takes one of them through the load chain: `library` (the bytes that are hashed are the
+//!   bytes that run), `abi_check` (the layout fits), identity, factory.
+//! * `adapter` is the one way into a mod; `frame` and `services` are all that a mod can ask back.
+//! * `registrations` keeps what mods registered, in registration order.
+//! * `journal` and `watchdog` know which mod runs now.
+//!
+//! One bad mod never stops the others, and never leaves anything registered. No library is unloaded.
+
+mod abi_check;
+mod adapter;
+mod built;
+mod clock;
+mod commands;
+mod core;
+mod error;
+mod frame;
+mod identity;
+mod journal;
+mod library;
+mod load;
+mod log;
+mod observers;
+mod plan;
+mod registrations;
+mod services;
+mod tool;
+mod trial;
+mod watchdog;
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use mod_interface::types::NoticeLevel;
+use serde::Serialize;
+
+pub use self::{
+    commands::{CommandSpec, ModCommand},
+    core::ModHostConfig,
+    error::LoadError,
+    load::host_facts,
+    plan::{Code, Expected, Lookup, Origin, Plan, Planned},
+    trial::{Trial, trial},
+};
+use self::{core::Core, identity::ModIdentity, observers::ObserverSink, registrations::What};
+use crate::{
+    events::Emitter,
+    hooks::{Handlers, Mods},
+};
+
+/// The mods of a harness. Dropping it undoes every registration.
+pub struct ModHost {
+    core: Arc<Core>,
+    journal_dir: Option<PathBuf>,
+    loaded: Mutex<Vec<(Arc<ModIdentity>, LoadedMod)>>,
+}
+
+/// A mod that was loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadedMod {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Where it came from.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// The hash of its library; `None` when it is compiled in.
+    pub sha256: Option<String>,
+}
+
+/// A mod that was not loaded.
+#[derive(Debug)]
+pub struct LoadWarning {
+    /// Where it came from.
+    pub origin: Origin,
+    /// Why.
+    pub error: LoadError,
+}
+
+impl std::fmt::Display for LoadWarning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "mod not loaded [{}] from {}: {}", self.error.code(), self.origin, self.error)
+    }
+}
+
+/// What came of loading a plan.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// The mods that are in, in load order.
+    pub mods: Vec<LoadedMod>,
+    /// The others.
+    pub warnings: Vec<LoadWarning>,
+}
+
+/// What a mod registered, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Registered {
+    /// Hooks, in slot order.
+    pub hooks: Vec<&'static str>,
+    /// Tools.
+    pub tools: Vec<String>,
+    /// Commands.
+    pub commands: Vec<String>,
+    /// Events that it observes.
+    pub events: Vec<&'static str>,
+}
+
+impl ModHost {
+    /// A host without mods. Must be called on a tokio runtime: the host's services run there.
+    pub fn new(config: ModHostConfig) -> Self {
+        let journal_dir = config.journal_dir.clone();
+        let bus = config.bus.clone();
+        let core = Arc::new(Core::new(config, tokio::runtime::Handle::current()));
+        bus.add(Arc::new(ObserverSink(Arc::downgrade(&core))));
+        Self { core, journal_dir, loaded: Mutex::default() }
+    }
+
+    /// Says in a notice which mods earlier runs of this user ended in, if they ended in one.
+    pub fn tell_last_places(&self) {
+        let Some(dir) = &self.journal_dir else { return };
+        for last in journal::sweep(dir) {
+            let place = watchdog::name(last.place);
+            let text = format!(
+                "an earlier run ended inside {}, in {place}; `--no-mods` starts without mods",
+                last.mod_id
+            );
+            self.core.bus.main().notice(NoticeLevel::Warning, text);
+        }
+    }
+
+    /// Loads the mods of `plan`, one after the other, in order.
+    ///
+    /// # Errors
+    /// A constructor that never returns: no library can be loaded after it in this process. Everything
+    /// else is a warning.
+    pub async fn load(&self, plan: Plan, disabled: impl Fn(&str) -> bool) -> Result<Loaded, LoadError> {
+        let problems = plan.problems.into_iter();
+        let mut warnings: Vec<_> = problems.map(|(origin, error)| LoadWarning { origin, error }).collect();
+        let mut mods = Vec::new();
+        if plan.mods.iter().any(|planned| matches!(planned.code, Code::Library { .. })) {
+            watchdog::start(&self.core);
+        }
+        for planned in plan.mods {
+            let (origin, index) = (planned.origin.clone(), self.core.next_index());
+            match load::load(&self.core, planned, index, &disabled).await {
+                Ok(Some((identity, loaded))) => {
+                    mods.push(loaded.clone());
+                    self.loaded.lock().unwrap_or_else(PoisonError::into_inner).push((identity, loaded));
+                }
+                Ok(None) => {}
+                Err(error @ LoadError::Stuck { place: "constructor", .. }) => return Err(error),
+                Err(error) => warnings.push(LoadWarning { origin, error }),
+            }
+        }
+        Ok(Loaded { mods, warnings })
+    }
+
+    /// Raises events of the main agent.
+    pub fn events(&self) -> Emitter {
+        self.core.bus.main()
+    }
+
+    /// The slash commands, in registration order.
+    pub fn commands(&self) -> Vec<Arc<ModCommand>> {
+        self.core.commands()
+    }
+
+    /// The mods that are loaded, with what they have registered now.
+    pub fn mods(&self) -> Vec<(LoadedMod, Registered)> {
+        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        loaded.into_iter().map(|(identity, loaded)| (loaded, self.registered(&identity))).collect()
+    }
+
+    fn registered(&self, owner: &ModIdentity) -> Registered {
+        let mut all = Registered::default();
+        self.core.registrations_of(owner, |what| match what {
+            What::Hooks(handler) => all.hooks.extend(handler.hooks().iter().map(|hook| hook.wire_name())),
+            What::Observer(observer) => all.events.push(observer.kind().as_str()),
+            What::Command(command) => all.commands.push(command.spec().name.clone()),
+            What::Tool(tool) => all.tools.push(tool.spec().name.clone()),
+        });
+        all
+    }
+}
+
+impl Mods for ModHost {
+    fn handlers(&self) -> Arc<Handlers> {
+        self.core.handlers()
+    }
+}
+
+impl Drop for ModHost {
+    fn drop(&mut self) {
+        self.core.clear();
+    }
+}

@@ -1,12 +1,46 @@
 //! Models behind one trait.
 //!
-//! A provider turns a [`ModelRequest`] into a stream of [`ModelEvent`]s. Retrying and putting the
-//! pieces together is not its business: that is done once, for all of them.
+//! A [`Provider`] turns a [`ModelRequest`] into a stream of [`ModelEvent`]s. Retrying and putting the
+//! pieces together is not its business: [`ModelClient`] does that once, for all of them.
+//! [`Providers`] finds the provider of a `provider/model` name.
+//!
+//! # What a listener hears of a call
+//! - `text_delta` and `thinking_delta`: one for every piece, as it comes. `thinking_start` and
+//!   `thinking_end` stand around each block of reasoning.
+//! - `message_update`: the whole message so far. It comes when a tool call begins, when a block has
+//!   ended, when the message has grown by a quarter (256 bytes at least) since the last one, and with
+//!   the last piece. So it depends on the pieces alone, never on the clock, and all of them together
+//!   are about five times as long as the message. The input of a tool call that is still coming is its
+//!   JSON text so far, as a string.
+//! - `tool_input_coerced`: when a tool call is complete and its input was no object.
+//! - `api_retry`: when an attempt failed and another will be made, for the fourth failure and those
+//!   after it; `attempt` is the number of the attempt that comes next.
+//!
+//! An attempt that breaks off after some pieces is made anew from the start. A `message_update`
+//! without content then says that what came so far counts no longer; the pieces of the next attempt
+//! follow. A call that fails, or is interrupted, just ends: there is no event for that here.
+
+mod assembly;
+mod client;
+mod http;
+pub mod openai;
+mod resolve;
+mod retry;
+pub mod scripted;
+mod sse;
+mod tool_input;
+
+#[cfg(test)]
+mod fixture;
 
 use std::{sync::Arc, time::Duration};
 
 use futures::stream::BoxStream;
 use mod_interface::types::{Effort, Message, ToolSpec, Usage};
+
+pub use client::{CallError, ModelClient, ModelResponse};
+pub use resolve::{Providers, ProvidersError};
+pub use retry::{MAX_RETRY_AFTER, RetryPolicy};
 
 /// One call of a model.
 #[derive(Debug, Clone)]
@@ -41,6 +75,8 @@ pub enum ModelEvent {
     },
     /// A piece of the JSON text of the last tool call's input.
     ToolInput(String),
+    /// The connection is alive, there is just nothing to tell: no one hears of it.
+    Alive,
     /// The response is complete. A stream that ends without it was cut off.
     Done {
         /// Why the model stopped, in the provider's own word.
@@ -57,6 +93,14 @@ pub type ModelStream = BoxStream<'static, Result<ModelEvent, ProviderError>>;
 pub trait Provider: Send + Sync {
     /// The name before the slash in `provider/model`.
     fn id(&self) -> &str;
+
+    /// Makes sure, before a run starts, that `model` can be called: that there is a key, or a file.
+    ///
+    /// # Errors
+    /// Says what is missing and what to do.
+    fn prepare(&self, _model: &str) -> Result<(), ProviderError> {
+        Ok(())
+    }
 
     /// Starts a call.
     fn stream(&self, request: ModelRequest) -> ModelStream;
@@ -76,4 +120,22 @@ pub enum ProviderError {
     /// Trying again will not help.
     #[error("{0}")]
     Fatal(String),
+}
+
+impl ProviderError {
+    /// A failure that another try may mend, at any time.
+    pub fn retryable(message: impl Into<String>) -> Self {
+        Self::Retryable { message: message.into(), retry_after: None }
+    }
+
+    /// A failure that no other try will mend.
+    pub fn fatal(message: impl Into<String>) -> Self {
+        Self::Fatal(message.into())
+    }
+}
+
+/// The word of `known` that a misspelt `word` most likely meant.
+fn closest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let typos = |other: &&str| strsim::damerau_levenshtein(word, other);
+    known.into_iter().min_by_key(typos).filter(|best| typos(best) <= (best.len() / 3).max(1))
 }

@@ -1,10 +1,33 @@
-//! The built-in tools, one file each, on one trait.
+//! The tools that the model can call: the trait, the set of those in force, and the built-in ones,
+//! one file each.
+//!
+//! Every tool answers within bounds: what is longer is cut, and the answer says how to see the rest.
+//! Files are replaced whole or not at all. Pipes, devices and the like are never read.
+
+mod edit_file;
+mod error;
+mod file;
+mod glob;
+mod grep;
+mod list_directory;
+mod page;
+mod path;
+mod read_file;
+mod set;
+mod shell_command;
+#[cfg(test)]
+mod testing;
+mod typed;
+mod walk;
+mod write_file;
 
 use std::{path::Path, sync::Arc};
 
+pub use error::Error;
 use futures::future::BoxFuture;
 use mod_interface::types::{ToolOutput, ToolSpec};
 use serde_json::Value;
+pub use set::{Registered, ToolSet};
 use tokio_util::sync::CancellationToken;
 
 /// A tool that the model can call.
@@ -17,9 +40,12 @@ pub trait Tool: Send + Sync {
         if self.spec().read_only { Access::Read } else { Access::Other }
     }
 
-    /// The part of the input that permission rules match: a path, a command.
-    fn rule_subject(&self, _input: &Value) -> Option<String> {
-        None
+    /// What permission rules match: the command, or the path, relative to `cwd` when it is inside.
+    ///
+    /// A file that is reached through a link has two names, the one given and the real one. A deny
+    /// rule holds if it matches **any** of the subjects, an allow rule only if it matches **all**.
+    fn rule_subjects(&self, _input: &Value, _cwd: &Path) -> Vec<String> {
+        Vec::new()
     }
 
     /// One line for people: what a call with this input is about to do.
@@ -28,7 +54,8 @@ pub trait Tool: Send + Sync {
     }
 
     /// Runs it. A failure is an output with `is_error`, never a panic. When `ctx.cancel` fires it
-    /// ends soon, and leaves no process and no half-written file behind.
+    /// ends soon, and leaves no process and no half-written file behind; the same when the future is
+    /// dropped.
     fn run(&self, input: Value, ctx: ToolContext) -> BoxFuture<'_, ToolOutput>;
 }
 
@@ -56,4 +83,18 @@ pub struct ToolContext {
     pub agent_id: Arc<str>,
     /// Takes the output so far, for `tool_update`.
     pub progress: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+/// The built-in tools, in the order in which the model is told of them.
+pub fn builtin() -> Vec<Arc<dyn Tool>> {
+    let writing = file::Writing::default();
+    vec![
+        typed::tool(read_file::ReadFile),
+        typed::tool(write_file::WriteFile { writing: writing.clone() }),
+        typed::tool(edit_file::EditFile { writing }),
+        typed::tool(shell_command::ShellCommand),
+        typed::tool(grep::Grep),
+        typed::tool(glob::Glob),
+        typed::tool(list_directory::ListDirectory),
+    ]
 }

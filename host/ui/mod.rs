@@ -1,9 +1,8 @@
-//! What can be asked of, and shown to, the person at the keyboard.
+//! What can be asked of the person at the keyboard. What is shown goes through the events.
 
 mod headless;
 
 use futures::future::BoxFuture;
-use mod_interface::types::NoticeLevel;
 
 pub use headless::Headless;
 
@@ -11,9 +10,6 @@ pub use headless::Headless;
 pub trait Ui: Send + Sync {
     /// Whether somebody is there to answer.
     fn interactive(&self) -> bool;
-
-    /// Shows a notice.
-    fn notify(&self, level: NoticeLevel, message: &str);
 
     /// Asks a yes-no question. `false` when nobody is there.
     fn confirm(&self, title: &str, message: Option<&str>) -> BoxFuture<'static, bool>;

@@ -99,6 +99,17 @@ fn a_path_is_matched_where_it_really_leads() {
 }
 
 #[test]
+fn a_path_through_a_link_needs_a_rule_for_both_of_its_names() {
+    let through_link = |allow: &[&str], deny: &[&str]| {
+        decide(&permissions(allow, deny), PermissionMode::Default, Access::Edit, "src/link\0/etc/real")
+    };
+    assert_eq!(through_link(&["tool(src/*)"], &[]), "ask");
+    assert_eq!(through_link(&["tool(src/*)", "tool(/etc/*)"], &[]), "allow");
+    assert_eq!(through_link(&["tool"], &["tool(/etc/*)"]), "deny");
+    assert_eq!(through_link(&["tool"], &["tool(src/link)"]), "deny");
+}
+
+#[test]
 fn an_allow_rule_counts_only_if_every_part_is_allowed() {
     let git = |text: &str| command(&["tool(git *)"], &[], text);
     for allowed in [

@@ -87,8 +87,10 @@ impl Tool for FakeTool {
         self.access
     }
 
-    fn rule_subject(&self, input: &Value) -> Option<String> {
-        Some(input.get("about")?.as_str()?.to_owned())
+    // A NUL stands between several subjects.
+    fn rule_subjects(&self, input: &Value, _: &Path) -> Vec<String> {
+        let about = input.get("about").and_then(Value::as_str);
+        about.map(|about| about.split('\0').map(str::to_owned).collect()).unwrap_or_default()
     }
 
     fn describe(&self, _: &Value) -> BoxFuture<'_, Option<String>> {

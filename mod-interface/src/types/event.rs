@@ -321,7 +321,7 @@ events! {
     }
     /// A tool input that was no object was made one.
     ToolInputCoerced "tool_input_coerced" {
-        /// What it was: `array`, `null`, `string`.
+        /// What it was: `array`, `null`, `string`, `number`, `boolean`, or `invalid`: no JSON.
         raw_type: String,
         /// Whether an object could be made of it.
         recovered: bool,

@@ -1,0 +1,191 @@
+//! What is known of a mod without running it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use registry::{FileHash, HostFacts, Metadata, hash_bytes, object, version::show};
+use serde::Serialize;
+
+use crate::{
+    builtin,
+    mod_host::{Code, Expected, Lookup, Origin, Plan, Planned},
+    settings::{Loaded, ModHash, Mods, Places, Trust},
+};
+
+/// A mod that a session would load, or would leave out.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Found {
+    /// Its name, where its files tell.
+    pub(super) name: Option<String>,
+    #[serde(flatten)]
+    pub(super) origin: Origin,
+    pub(super) version: Option<String>,
+    /// The interface version that it was built for.
+    pub(super) interface: Option<String>,
+    /// The hash of its library.
+    pub(super) sha256: Option<String>,
+    /// How that compares with what was installed.
+    pub(super) hash: Option<HashState>,
+    #[serde(flatten)]
+    pub(super) state: State,
+    /// Its library.
+    pub(super) library: Option<PathBuf>,
+    /// What it registered, by kind; empty until it was loaded.
+    pub(super) registered: BTreeMap<String, Vec<String>>,
+    /// What is odd about it, one line each.
+    pub(super) warnings: Vec<String>,
+}
+
+/// How a library compares with what was installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum HashState {
+    /// It is what the lock or the manifest says.
+    Ok,
+    /// Nothing says what it must be.
+    Unlocked,
+    /// It is something else.
+    Differs,
+}
+
+/// Whether a session would load a mod.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", content = "reason", rename_all = "snake_case")]
+pub(super) enum State {
+    /// It would, as far as its files tell.
+    Found,
+    /// It would: it was loaded to see.
+    Loaded,
+    /// The settings turn it off.
+    Disabled,
+    /// Another mod of its name comes before it.
+    Shadowed(String),
+    /// It is not what it was when the workspace was trusted.
+    Untrusted,
+    /// It cannot be loaded.
+    Failed(String),
+}
+
+/// Finds every mod, in load order, and what stands in the way of the rest. Nothing is run; nothing of a
+/// project that is not trusted is opened. The lines that come with it are for the user to know.
+pub(super) fn find(
+    places: &Places,
+    loaded: &Loaded,
+    facts: &HostFacts,
+) -> anyhow::Result<(Vec<Found>, Vec<String>)> {
+    let trust = Trust::load(places)?;
+    let trusted = places.project.is_some() && trust.is_trusted(&places.cwd, &BTreeSet::new());
+    let settings = loaded.merge(trusted);
+    let lookup = Lookup {
+        places,
+        settings: &settings.mods,
+        host: facts,
+        session: &[],
+        project: trusted,
+        session_only: false,
+    };
+    let Plan { mods, problems, mut notices } = lookup.plan().with_built_ins(builtin::roots());
+    if places.project.as_deref().is_some_and(Path::exists) && !trusted {
+        notices.push("the workspace is not trusted: its own mods are not looked at".to_owned());
+    }
+    let mut found: Vec<_> = mods.into_iter().map(|planned| look(planned, facts)).collect();
+    judge(&mut found, &settings.mods, |hash| trust.is_trusted(&places.cwd, &BTreeSet::from([hash])));
+    found.extend(problems.into_iter().map(|(origin, error)| {
+        let reason = format!("{error} [{}]", error.code());
+        Found { state: State::Failed(reason), ..unknown(origin) }
+    }));
+    Ok((found, notices))
+}
+
+fn unknown(origin: Origin) -> Found {
+    Found {
+        name: None,
+        origin,
+        version: None,
+        interface: None,
+        sha256: None,
+        hash: None,
+        state: State::Found,
+        library: None,
+        registered: BTreeMap::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// What the files of a mod tell.
+fn look(planned: Planned, facts: &HostFacts) -> Found {
+    let found = unknown(planned.origin);
+    let (path, expected) = match planned.code {
+        Code::BuiltIn { name, root } => {
+            let version = Some(root.version().to_string());
+            return Found { name: Some(name.to_owned()), version, ..found };
+        }
+        Code::Library { path, expected } => (path, expected),
+    };
+    let looked = library(&path, expected.as_ref(), facts);
+    let found = Found {
+        name: expected.as_ref().map(|expected| expected.name.clone()),
+        version: expected.as_ref().map(|expected| expected.version.clone()),
+        library: Some(path),
+        ..found
+    };
+    match looked {
+        Ok((metadata, hash, state)) => Found {
+            name: Some(metadata.name),
+            version: Some(metadata.version.to_string()),
+            interface: Some(show(metadata.interface)),
+            sha256: Some(hash.sha256),
+            hash: Some(state),
+            state: match state {
+                HashState::Differs => {
+                    State::Failed("the library is not the one that was installed".to_owned())
+                }
+                HashState::Ok | HashState::Unlocked => State::Found,
+            },
+            ..found
+        },
+        Err(reason) => Found { state: State::Failed(reason), ..found },
+    }
+}
+
+/// Reads a library and checks it, as a load would before it runs any of it.
+fn library(
+    path: &Path,
+    expected: Option<&Expected>,
+    facts: &HostFacts,
+) -> Result<(Metadata, FileHash, HashState), String> {
+    let bytes = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let hash = hash_bytes(&bytes);
+    let metadata = object::inspect(&bytes)
+        .and_then(|inspection| object::check(&inspection, facts))
+        .map_err(|refusal| format!("{refusal} [{}]", refusal.code()))?;
+    let state = match expected {
+        None => HashState::Unlocked,
+        Some(expected) if expected.sha256 == hash.sha256 => HashState::Ok,
+        Some(_) => HashState::Differs,
+    };
+    Ok((metadata, hash, state))
+}
+
+/// Takes out the mods that are turned off, not trusted, or not the first of their name.
+fn judge(found: &mut [Found], settings: &Mods, trusted: impl Fn(ModHash) -> bool) {
+    let mut first = BTreeMap::new();
+    for found in found.iter_mut().filter(|found| found.state == State::Found) {
+        let Some(name) = found.name.clone() else { continue };
+        let hash = found.sha256.clone().map(|sha256| ModHash { name: name.clone(), sha256 });
+        found.state = if settings.disabled_by(&name).is_some() {
+            State::Disabled
+        } else if matches!(found.origin, Origin::Project { .. }) && !hash.is_some_and(&trusted) {
+            State::Untrusted
+        } else if let Some(origin) = first.get(&name) {
+            State::Shadowed(format!("a mod of that name comes before it, from {origin}"))
+        } else {
+            first.insert(name, found.origin.to_string());
+            State::Found
+        };
+    }
+}

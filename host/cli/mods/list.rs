@@ -1,0 +1,138 @@
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
+
+use futures::StreamExt;
+use serde::Serialize;
+
+use super::{
+    Context,
+    found::{Found, State, find},
+    trial::Trials,
+};
+use crate::{
+    cli::{
+        args::ListArgs,
+        output::{Exit, Report, one_line},
+    },
+    mod_host::Origin,
+    settings,
+};
+
+/// How many mods are tried at a time.
+const AT_ONCE: usize = 4;
+
+/// Every mod, in load order, and then what could not be loaded.
+#[derive(Debug, Serialize)]
+struct List {
+    mods: Vec<Found>,
+    warnings: Vec<String>,
+}
+
+impl Context<'_> {
+    /// Lists what a session would load and what it would not. Unless files are to be enough, each mod is
+    /// loaded in a child process. It is a failure when a mod fails.
+    pub(super) async fn list(&mut self, args: &ListArgs) -> anyhow::Result<Exit> {
+        let places = self.places(&args.common.workspace)?;
+        let settings = settings::load(&places)?;
+        let (mut mods, notices) = find(&places, &settings, &self.facts)?;
+        if !args.unloaded {
+            let trials = self.trials(&places);
+            let tried = futures::stream::iter(mods).map(|found| tried(&trials, found));
+            mods = tried.buffered(AT_ONCE).collect().await;
+        }
+        let failed = mods.iter().any(|found| matches!(found.state, State::Failed(_)));
+        let warnings = [settings.warnings, notices].concat();
+        self.streams.report(&List { mods, warnings }, args.common.json)?;
+        Ok(if failed { Exit::Failure } else { Exit::Success })
+    }
+}
+
+/// The mod with what a trial of it told, if a session would load it from a file.
+async fn tried(trials: &Trials<'_>, mut found: Found) -> Found {
+    if let (State::Found, Some(name), Some(library)) = (&found.state, &found.name, &found.library) {
+        match trials.run(name, library).await {
+            Ok(trial) => {
+                found.state = State::Loaded;
+                found.registered = trial.registered;
+                found.warnings.extend(trial.warnings);
+            }
+            Err(error) => found.state = State::Failed(error.to_string()),
+        }
+    }
+    found
+}
+
+impl Report for List {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for warning in &self.warnings {
+            writeln!(out, "warning: {}", one_line(warning))?;
+        }
+        if self.mods.is_empty() {
+            return writeln!(out, "There are no mods. Install one with cmd mods add.");
+        }
+        let heads = ["NAME", "VERSION", "INTERFACE", "SCOPE", "STATE", "SOURCE"].map(str::to_owned);
+        let rows: Vec<_> = self.mods.iter().map(row).collect();
+        let mut widths = heads.each_ref().map(|head| head.chars().count());
+        for row in &rows {
+            let cells = row.iter().map(|cell| cell.chars().count());
+            widths.iter_mut().zip(cells).for_each(|(width, cell)| *width = cell.max(*width));
+        }
+        line(out, &heads, &widths)?;
+        for (found, row) in self.mods.iter().zip(&rows) {
+            line(out, row, &widths)?;
+            details(found).iter().try_for_each(|detail| writeln!(out, "    {}", one_line(detail)))?;
+        }
+        Ok(())
+    }
+}
+
+fn row(found: &Found) -> [String; 6] {
+    let state = match &found.state {
+        State::Found => "found",
+        State::Loaded => "loaded",
+        State::Disabled => "disabled",
+        State::Shadowed(_) => "shadowed",
+        State::Untrusted => "untrusted",
+        State::Failed(_) => "failed",
+    };
+    let (scope, source) = match &found.origin {
+        Origin::BuiltIn => ("built-in", "-".to_owned()),
+        Origin::Session { path } => ("session", path.display().to_string()),
+        Origin::User { source } => ("user", source.clone()),
+        Origin::Project { source } => ("project", source.clone()),
+    };
+    let or_dash = |text: &Option<String>| text.as_deref().unwrap_or("-").to_owned();
+    let (name, version, interface) =
+        (or_dash(&found.name), or_dash(&found.version), or_dash(&found.interface));
+    [name, version, interface, scope.to_owned(), state.to_owned(), source].map(|cell| one_line(&cell))
+}
+
+fn line(out: &mut dyn Write, row: &[String; 6], widths: &[usize; 6]) -> io::Result<()> {
+    let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+    writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())
+}
+
+/// The lines below a mod's row.
+fn details(found: &Found) -> Vec<String> {
+    let mut details = Vec::new();
+    match &found.state {
+        State::Failed(reason) | State::Shadowed(reason) => details.push(reason.clone()),
+        State::Untrusted => {
+            details.push("it is new, or not what it was when the workspace was trusted".into())
+        }
+        State::Loaded => details.push(registered_line(&found.registered)),
+        State::Found | State::Disabled => {}
+    }
+    details.extend(found.sha256.iter().map(|sha256| format!("sha256: {sha256}")));
+    details.extend(found.warnings.iter().map(|warning| format!("warning: {warning}")));
+    details
+}
+
+/// What a mod registered, in one line.
+pub(super) fn registered_line(registered: &BTreeMap<String, Vec<String>>) -> String {
+    let kinds = registered.iter().filter(|(_, names)| !names.is_empty());
+    let kinds: Vec<_> = kinds.map(|(kind, names)| format!("{kind}: {}", names.join(", "))).collect();
+    if kinds.is_empty() { "registers nothing".to_owned() } else { kinds.join("; ") }
+}

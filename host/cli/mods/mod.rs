@@ -1,0 +1,67 @@
+//! The `mods` commands: one file each, each with a [`Report`](super::output::Report) of what came of it.
+
+mod add;
+mod build;
+mod found;
+mod inspect;
+mod list;
+mod pack;
+mod trial;
+mod verify;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use registry::HostFacts;
+
+use super::{
+    args::{ModsCommand, Workspace},
+    output::{Exit, Streams},
+    process::Process,
+    workspace,
+};
+use crate::settings::Places;
+
+/// What the commands work with.
+pub(super) struct Context<'a> {
+    pub(super) process: &'a Process,
+    pub(super) facts: HostFacts,
+    pub(super) streams: Streams<'a>,
+}
+
+impl Context<'_> {
+    /// Runs a command.
+    pub(super) async fn run(mut self, command: &ModsCommand) -> anyhow::Result<Exit> {
+        match command {
+            ModsCommand::Add(args) => self.add(args).await,
+            ModsCommand::List(args) => self.list(args).await,
+            ModsCommand::Pack(args) => self.pack(args),
+            ModsCommand::Inspect(args) => self.inspect(args),
+            ModsCommand::Verify(args) => self.verify(args),
+            ModsCommand::TrialLoad { path } => {
+                writeln!(
+                    self.streams.out,
+                    "{}",
+                    trial::load(self.typed(path), self.process.cwd.clone()).await?
+                )?;
+                Ok(Exit::Success)
+            }
+        }
+    }
+
+    fn places(&self, typed: &Workspace) -> anyhow::Result<Places> {
+        workspace(self.process, typed)
+    }
+
+    /// A path as it was typed, seen from where it was typed.
+    fn typed(&self, path: &Path) -> PathBuf {
+        self.process.cwd.join(path)
+    }
+
+    /// Loads mods in child processes of this program.
+    fn trials<'p>(&'p self, places: &'p Places) -> trial::Trials<'p> {
+        trial::Trials { exe: &self.process.exe, cwd: &places.cwd, limit: trial::LIMIT }
+    }
+}

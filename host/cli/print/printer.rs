@@ -1,0 +1,173 @@
+use std::sync::{Mutex, PoisonError};
+
+use mod_interface::types::{AgentEvent, EventPayload, MAIN_AGENT, NoticeLevel, RunResult, StopReason};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::lines::Lines;
+use crate::{
+    cli::{
+        args::OutputFormat,
+        output::{label, one_line},
+        request::Ended,
+    },
+    events::EventSink,
+};
+
+/// Turns a run's events into lines, in one of the three formats.
+pub(super) struct Printer {
+    pub(super) format: OutputFormat,
+    /// Whether tools are told of, in the text format.
+    pub(super) verbose: bool,
+    /// Whether a person reads the answer as it comes out.
+    pub(super) terminal: bool,
+    pub(super) lines: Lines,
+    pub(super) seen: Mutex<Seen>,
+}
+
+/// What the JSON format tells at the end.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Seen {
+    session_id: Option<String>,
+    model: Option<String>,
+    error: Option<String>,
+    notices: Vec<Value>,
+    mod_errors: Vec<Value>,
+}
+
+impl EventSink for Printer {
+    fn emit(&self, event: &AgentEvent) {
+        match self.format {
+            OutputFormat::Text => {
+                if let Some(line) = self.message(event) {
+                    self.lines.err(line);
+                }
+            }
+            OutputFormat::StreamJson => match serde_json::to_string(event) {
+                Ok(line) => self.lines.out(line),
+                Err(error) => self.lines.err(format!("{}: an event is lost: {error}", label("error"))),
+            },
+            OutputFormat::Json => self.seen.lock().unwrap_or_else(PoisonError::into_inner).note(event),
+        }
+    }
+}
+
+impl Printer {
+    /// Prints what came of the run.
+    pub(super) fn end(&self, ended: &Ended) {
+        match (self.format, ended) {
+            (OutputFormat::Text, Ended::Run(result)) => {
+                if let Some(line) = early_end(result) {
+                    self.lines.err(line);
+                }
+                self.text(&result.final_text);
+            }
+            (OutputFormat::Text, Ended::Handled(message)) => {
+                self.text(message.as_deref().unwrap_or_default())
+            }
+            (OutputFormat::StreamJson, _) => {}
+            (OutputFormat::Json, _) => {
+                let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+                self.lines.out(summary(ended, &seen).to_string());
+            }
+        }
+    }
+
+    fn text(&self, text: &str) {
+        let text = text.trim_end();
+        if text.is_empty() {
+            return;
+        }
+        let shown = |char: &char| !char.is_control() || matches!(char, '\n' | '\t');
+        self.lines.out(if self.terminal {
+            anstream::adapter::strip_str(text).to_string().chars().filter(shown).collect()
+        } else {
+            text.to_owned()
+        });
+    }
+
+    /// The line for an event in the text format, where it has one.
+    fn message(&self, event: &AgentEvent) -> Option<String> {
+        let (word, text) = match &event.payload {
+            EventPayload::Notice { level: NoticeLevel::Info, message } => ("info", message.clone()),
+            EventPayload::Notice { level: NoticeLevel::Warning, message } => ("warning", message.clone()),
+            EventPayload::ModError { mod_id, hook, error } => {
+                ("warning", format!("{mod_id} failed in {hook}: {error}"))
+            }
+            EventPayload::ApiRetry { attempt, error, delay_ms } => (
+                "warning",
+                format!("the model request is tried again in {delay_ms} ms, attempt {attempt}: {error}"),
+            ),
+            EventPayload::ToolDenied { tool_name, reason, .. } => {
+                ("warning", format!("{tool_name} was denied: {reason}"))
+            }
+            EventPayload::Interrupted {} => ("warning", "the run was interrupted".to_owned()),
+            EventPayload::RunError { error } => ("error", error.clone()),
+            payload if self.verbose => ("tool", tool_message(payload)?),
+            _ => return None,
+        };
+        let agent =
+            if &*event.agent_id == MAIN_AGENT { String::new() } else { format!("[{}] ", event.agent_id) };
+        Some(format!("{}: {agent}{}", label(word), one_line(&text)))
+    }
+}
+
+/// What a tool does, for those who asked to see it.
+fn tool_message(payload: &EventPayload) -> Option<String> {
+    Some(match payload {
+        EventPayload::ToolRunning { tool_name, description: Some(description), .. } => {
+            format!("{tool_name} runs: {description}")
+        }
+        EventPayload::ToolRunning { tool_name, .. } => format!("{tool_name} runs"),
+        EventPayload::ToolHookBlocked { tool_name, hook_output, .. } => {
+            format!("{tool_name} was blocked: {hook_output}")
+        }
+        EventPayload::ToolCompleted { tool_name, .. } => format!("{tool_name} is done"),
+        EventPayload::ToolErrored { tool_name, error, .. } => format!("{tool_name} failed: {error}"),
+        _ => return None,
+    })
+}
+
+/// Says that a run did not come to its own end, where no event said so.
+fn early_end(result: &RunResult) -> Option<String> {
+    let (reason, turns) = (result.stop_reason.as_str(), result.turn_count);
+    match result.stop_reason {
+        StopReason::MaxTurns | StopReason::Terminate | StopReason::PermissionDenied => {
+            Some(format!("{}: the run ended early, after {turns} turns: {reason}", label("warning")))
+        }
+        StopReason::EndTurn | StopReason::StopHook | StopReason::Interrupted | StopReason::Error => None,
+    }
+}
+
+/// The one object of the JSON format.
+fn summary(ended: &Ended, seen: &Seen) -> Value {
+    let (result, message) = match ended {
+        Ended::Run(result) => (json!(result), Value::Null),
+        Ended::Handled(message) => (Value::Null, json!(message)),
+    };
+    let mut summary = json!(seen);
+    summary["result"] = result;
+    if !message.is_null() {
+        summary["message"] = message;
+    }
+    summary
+}
+
+impl Seen {
+    fn note(&mut self, event: &AgentEvent) {
+        let main = &*event.agent_id == MAIN_AGENT;
+        match &event.payload {
+            EventPayload::RunStart { session_id } if main => self.session_id = Some(session_id.to_string()),
+            EventPayload::ModelRequestStart { model } if main => self.model = Some(model.clone()),
+            EventPayload::RunError { error } if main => self.error = Some(error.clone()),
+            EventPayload::Notice { level, message } => {
+                self.notices.push(json!({ "level": level, "message": message }));
+            }
+            EventPayload::ModError { mod_id, hook, error } => {
+                self.mod_errors.push(json!({ "modId": mod_id, "hook": hook, "error": error }));
+            }
+            _ => {}
+        }
+    }
+}

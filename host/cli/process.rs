@@ -1,0 +1,53 @@
+use std::{env, ffi::OsString, io, path::PathBuf};
+
+use crate::{harness::ModelAccess, providers::openai::OpenAiConfig};
+
+/// What the process was given: nothing below reads it from anywhere else.
+#[derive(Debug, Clone)]
+pub struct Process {
+    /// The arguments, the program's name first.
+    pub args: Vec<OsString>,
+    /// The current folder.
+    pub cwd: PathBuf,
+    /// The program's own file, for child processes.
+    pub exe: PathBuf,
+    /// The value of `COMMANDCODE_HOME`.
+    pub home_override: Option<PathBuf>,
+    /// The user's home folder.
+    pub user_home: Option<PathBuf>,
+    /// The cargo to build mods with.
+    pub cargo: PathBuf,
+    /// How models are reached.
+    pub model_access: ModelAccess,
+}
+
+impl Process {
+    /// Asks the system.
+    ///
+    /// # Errors
+    /// The current folder is gone, or the program's own file cannot be told.
+    pub fn current() -> io::Result<Self> {
+        let cwd = env::current_dir().map_err(|error| {
+            io::Error::new(error.kind(), format!("the current folder cannot be used: {error}"))
+        })?;
+        Ok(Self {
+            args: env::args_os().collect(),
+            cwd,
+            exe: env::current_exe()?,
+            home_override: env::var_os("COMMANDCODE_HOME").map(PathBuf::from),
+            user_home: env::home_dir(),
+            cargo: env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from),
+            model_access: ModelAccess {
+                openai: OpenAiConfig {
+                    base_url: variable("OPENAI_BASE_URL"),
+                    api_key: variable("OPENAI_API_KEY"),
+                },
+            },
+        })
+    }
+}
+
+/// A variable that is set to something.
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}

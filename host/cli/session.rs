@@ -1,0 +1,57 @@
+//! From a request to a session of the harness.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use mod_interface::types::{PermissionMode, SessionEndReason};
+use tokio_util::sync::CancellationToken;
+
+use super::request::{Ended, Finished, RunPrompt, RunRequest};
+use crate::{
+    events::EventSink,
+    harness::{Harness, HarnessBuilder, ModelAccess, Prompted},
+    settings::Trust,
+};
+
+/// Runs prompts in sessions of the harness, whose models are reached by `access`.
+pub(super) fn prompts(access: ModelAccess) -> Box<RunPrompt> {
+    Box::new(move |request, sink, cancel| Box::pin(run(access.clone(), request, sink, cancel)))
+}
+
+async fn run(
+    access: ModelAccess,
+    mut request: RunRequest,
+    sink: Arc<dyn EventSink>,
+    cancel: CancellationToken,
+) -> anyhow::Result<Finished> {
+    let prompt = std::mem::take(&mut request.prompt);
+    let harness = builder(request)?.model_access(access).sink(sink).start().await?;
+    let mods_not_loaded = harness.warnings().len();
+    let prompted = harness.prompt(&prompt, &cancel).await;
+    harness.end(SessionEndReason::Shutdown).await;
+    let ended = match prompted {
+        Prompted::Ran(outcome) => Ended::Run(outcome.result),
+        Prompted::Handled { message } => Ended::Handled(message),
+    };
+    Ok(Finished { ended, mods_not_loaded })
+}
+
+/// A headless session: nobody answers a question, so what would be asked is denied, and the project's
+/// own mods load only where that was said to be skipped.
+fn builder(request: RunRequest) -> anyhow::Result<HarnessBuilder> {
+    let skip = request.skip_permissions;
+    let workspace = &request.places.cwd;
+    let trusted = skip || Trust::load(&request.places)?.is_trusted(workspace, &BTreeSet::new());
+    let mode = if skip { Some(PermissionMode::Bypass) } else { request.permission_mode };
+    Ok(Harness::builder()
+        .settings(request.settings.merge(trusted))
+        .places(request.places)
+        .model(request.model)
+        .mods(request.mods)
+        .mod_options(request.mod_options)
+        .no_mods(request.no_mods)
+        .project_mods(skip)
+        .permission_mode(mode)
+        .rules(request.allow, request.deny)
+        .max_turns(request.max_turns)
+        .in_memory(!request.record))
+}

@@ -1,0 +1,320 @@
+use std::{
+    collections::BTreeMap,
+    num::NonZeroU32,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::{Duration, SystemTime},
+};
+
+use mod_interface::types::{AgentState, NoticeLevel, PermissionMode, SessionStartSource};
+use tokio_util::sync::CancellationToken;
+
+use super::{Error, Harness, Recorded, model::Models, prompt::system_prompt, toolbox::Tools};
+use crate::{
+    agent::{
+        Agent, AgentConfig, Ask, LiveMode, MessageQueue, ModelChoice, NobodyToAsk, Permissions, Rule,
+        ToolExecution,
+    },
+    builtin,
+    events::{EventBus, EventSink},
+    hooks::Scope,
+    mod_host::{Lookup, ModHost, ModHostConfig, Plan, host_facts},
+    providers::{Provider, Providers, RetryPolicy, openai::OpenAi, openai::OpenAiConfig, scripted::Scripted},
+    session::{Session, session_id},
+    settings::{self, Places, Settings},
+    tools::{self, Tool, ToolSet},
+    ui::{Headless, Ui},
+};
+
+/// Who made a tool that no mod made.
+const OWN_TOOLS: &str = "cmd";
+
+/// How the models outside are reached: comes in as a value, never read from the environment here.
+#[derive(Debug, Clone, Default)]
+pub struct ModelAccess {
+    /// The OpenAI-compatible endpoint.
+    pub openai: OpenAiConfig,
+}
+
+/// Puts a [`Harness`] together.
+#[derive(Default)]
+pub struct HarnessBuilder {
+    places: Option<Places>,
+    settings: Settings,
+    model: Option<String>,
+    access: ModelAccess,
+    mods: Vec<PathBuf>,
+    options: BTreeMap<String, String>,
+    no_mods: bool,
+    project_mods: bool,
+    mode: Option<PermissionMode>,
+    allow: Vec<String>,
+    deny: Vec<String>,
+    max_turns: Option<NonZeroU32>,
+    in_memory: bool,
+    sinks: Vec<Arc<dyn EventSink>>,
+    tools: Vec<Arc<dyn Tool>>,
+    providers: Vec<Arc<dyn Provider>>,
+    ui: Option<Arc<dyn Ui>>,
+    ask: Option<Arc<dyn Ask>>,
+}
+
+impl HarnessBuilder {
+    /// The folders of user, project and workspace. Must be given.
+    #[must_use]
+    pub fn places(mut self, places: Places) -> Self {
+        self.places = Some(places);
+        self
+    }
+
+    /// The settings that hold.
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// The model, `provider/id`, in place of the settings'.
+    #[must_use]
+    pub fn model(mut self, model: Option<String>) -> Self {
+        self.model = model;
+        self
+    }
+
+    /// How the models outside are reached.
+    #[must_use]
+    pub fn model_access(mut self, access: ModelAccess) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Mods to load ahead of the installed ones: libraries, mod directories, built packages.
+    #[must_use]
+    pub fn mods(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.mods.extend(paths);
+        self
+    }
+
+    /// Values of mods' flags.
+    #[must_use]
+    pub fn mod_options(mut self, options: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.options.extend(options);
+        self
+    }
+
+    /// Loads no mods but the built-in ones.
+    #[must_use]
+    pub fn no_mods(mut self, no_mods: bool) -> Self {
+        self.no_mods = no_mods;
+        self
+    }
+
+    /// Loads the project's mods too. They are arbitrary code: only for a workspace that is trusted.
+    #[must_use]
+    pub fn project_mods(mut self, load: bool) -> Self {
+        self.project_mods = load;
+        self
+    }
+
+    /// The permission mode, in place of the settings'.
+    #[must_use]
+    pub fn permission_mode(mut self, mode: Option<PermissionMode>) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Permission rules beside those of the settings.
+    #[must_use]
+    pub fn rules(mut self, allow: Vec<String>, deny: Vec<String>) -> Self {
+        self.allow = allow;
+        self.deny = deny;
+        self
+    }
+
+    /// After how many turns a run ends, in place of the settings'.
+    #[must_use]
+    pub fn max_turns(mut self, max_turns: Option<NonZeroU32>) -> Self {
+        self.max_turns = max_turns;
+        self
+    }
+
+    /// Keeps the session in memory alone.
+    #[must_use]
+    pub fn in_memory(mut self, in_memory: bool) -> Self {
+        self.in_memory = in_memory;
+        self
+    }
+
+    /// Tells `sink` every event, from the first one on.
+    #[must_use]
+    pub fn sink(mut self, sink: Arc<dyn EventSink>) -> Self {
+        self.sinks.push(sink);
+        self
+    }
+
+    /// Adds a tool behind the built-in ones.
+    #[must_use]
+    pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Adds a provider behind the built-in ones.
+    #[must_use]
+    pub fn provider(mut self, provider: Arc<dyn Provider>) -> Self {
+        self.providers.push(provider);
+        self
+    }
+
+    /// The person at the keyboard; nobody, when not given.
+    #[must_use]
+    pub fn ui(mut self, ui: Arc<dyn Ui>) -> Self {
+        self.ui = Some(ui);
+        self
+    }
+
+    /// Who answers permission questions; everything that would ask is denied, when not given.
+    #[must_use]
+    pub fn ask(mut self, ask: Arc<dyn Ask>) -> Self {
+        self.ask = Some(ask);
+        self
+    }
+
+    /// Loads the mods and binds the session. Must be called on a tokio runtime.
+    ///
+    /// # Errors
+    /// There is no model that can be called, a rule cannot be read, the session's file cannot be made, or
+    /// a mod's constructor never returns. A mod that fails otherwise is a warning of the harness.
+    pub async fn start(mut self) -> Result<Harness, Error> {
+        let places = self.places.take().ok_or(Error::NoPlaces)?;
+        let bus = EventBus::new();
+        for sink in self.sinks.drain(..) {
+            bus.add(sink);
+        }
+        let (models, choice) = self.models(&places)?;
+        let permissions = self.permissions(&places, &bus)?;
+        let tools = self.tool_set()?;
+        let mods = Arc::new(self.mod_host(&places, &bus, &tools));
+        mods.tell_last_places();
+        let loaded = self.load(&mods, &places).await?;
+        let session = self.session(&places)?;
+        let id = Arc::clone(session.id());
+        let cwd: Arc<std::path::Path> = places.cwd.as_path().into();
+        let prompt_cwd = Arc::clone(&cwd);
+        let agent = Agent::new(AgentConfig {
+            emitter: bus.main(),
+            cwd: Arc::clone(&cwd),
+            model: Arc::new(models),
+            choice: Arc::new(choice),
+            tools: Arc::new(Tools(tools)),
+            mods: Arc::clone(&mods) as _,
+            permissions: Arc::new(permissions),
+            queue: Arc::new(MessageQueue::default()),
+            commit: Arc::new(Recorded(Arc::new(Mutex::new(session)))),
+            system_prompt: Arc::new(move |_, mode| system_prompt(&prompt_cwd, mode)),
+            max_turns: self.max_turns.or(self.settings.max_turns),
+            tool_execution: match self.settings.tool_execution {
+                Some(settings::ToolExecution::Parallel) => ToolExecution::Parallel,
+                Some(settings::ToolExecution::Sequential) | None => ToolExecution::Sequential,
+            },
+        });
+        let harness = Harness {
+            agent,
+            state: tokio::sync::Mutex::new(AgentState::new(id)),
+            scope: Arc::new(Scope { emitter: bus.main(), cancel: CancellationToken::new(), cwd }),
+            mods,
+            warnings: loaded,
+            bus,
+        };
+        harness.bind(SessionStartSource::Startup).await;
+        Ok(harness)
+    }
+
+    fn models(&mut self, places: &Places) -> Result<(Models, ModelChoice), Error> {
+        let providers = Providers::new();
+        providers.add(Arc::new(OpenAi::new(self.access.openai.clone())))?;
+        providers.add(Arc::new(Scripted::new(places.cwd.as_path())))?;
+        for provider in self.providers.drain(..) {
+            providers.add(provider)?;
+        }
+        let model = self.model.take().or_else(|| self.settings.model.clone()).ok_or(Error::NoModel)?;
+        providers.resolve(&model)?;
+        let (api, standard) = (&self.settings.api, RetryPolicy::default());
+        let retry = RetryPolicy {
+            max_attempts: api.max_attempts.map_or(standard.max_attempts, NonZeroU32::get),
+            base_delay: api.base_delay_ms.map_or(standard.base_delay, Duration::from_millis),
+            ..standard
+        };
+        Ok((Models { providers, retry }, ModelChoice::new(model, None)))
+    }
+
+    fn permissions(&mut self, places: &Places, bus: &EventBus) -> Result<Permissions, Error> {
+        let rules = |settings: &[String], typed: &[String]| {
+            settings.iter().chain(typed).map(|rule| rule.parse::<Rule>()).collect::<Result<Vec<_>, _>>()
+        };
+        let configured = &self.settings.permissions;
+        let (allow, deny) = (rules(&configured.allow, &self.allow)?, rules(&configured.deny, &self.deny)?);
+        let mode = self.mode.or(configured.mode).unwrap_or_default();
+        let ask = self.ask.take().unwrap_or_else(|| Arc::new(NobodyToAsk));
+        let live = Arc::new(LiveMode::new(mode, bus.main()));
+        Ok(Permissions::new(allow, deny, live, ask, places.cwd.as_path().into()))
+    }
+
+    fn tool_set(&mut self) -> Result<Arc<ToolSet>, Error> {
+        let set = ToolSet::default();
+        for tool in tools::builtin().into_iter().chain(self.tools.drain(..)) {
+            set.add(tool, OWN_TOOLS)?;
+        }
+        Ok(Arc::new(set))
+    }
+
+    fn mod_host(&mut self, places: &Places, bus: &EventBus, tools: &Arc<ToolSet>) -> ModHost {
+        ModHost::new(ModHostConfig {
+            bus: bus.clone(),
+            ui: self.ui.take().unwrap_or_else(|| Arc::new(Headless)),
+            tools: Arc::clone(tools),
+            cwd: places.cwd.as_path().into(),
+            options: std::mem::take(&mut self.options),
+            hook_timeout: self.settings.mods.hook_timeout(),
+            journal_dir: Some(places.home.join("journal")),
+            log_file: Some(places.home.join("mods.log")),
+        })
+    }
+
+    async fn load(
+        &self,
+        mods: &ModHost,
+        places: &Places,
+    ) -> Result<Vec<crate::mod_host::LoadWarning>, Error> {
+        let plan = Lookup {
+            places,
+            settings: &self.settings.mods,
+            host: &host_facts(),
+            session: &self.mods,
+            project: self.project_mods,
+            session_only: self.no_mods,
+        };
+        let plan = if self.no_mods { Plan::default() } else { plan.plan() };
+        let notices = plan.notices.clone();
+        let disabled = |name: &str| self.settings.mods.disabled_by(name).is_some();
+        let loaded = mods.load(plan.with_built_ins(builtin::roots()), disabled).await?;
+        let emitter = mods.events();
+        notices.into_iter().for_each(|notice| emitter.notice(NoticeLevel::Info, notice));
+        for warning in &loaded.warnings {
+            emitter.notice(NoticeLevel::Warning, warning.to_string());
+        }
+        Ok(loaded.warnings)
+    }
+
+    fn session(&self, places: &Places) -> Result<Session, Error> {
+        let mut random = [0; 10];
+        // Without random bytes the time alone tells sessions apart.
+        let _by_time_alone = getrandom::fill(&mut random);
+        let id = session_id(SystemTime::now(), random);
+        if self.in_memory {
+            return Ok(Session::in_memory(id));
+        }
+        let clock: crate::session::Clock = Arc::new(SystemTime::now);
+        Ok(Session::create(&places.sessions(), &places.cwd, id, clock)?)
+    }
+}

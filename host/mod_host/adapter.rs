@@ -1,0 +1,209 @@
+//! The one way into a mod.
+//!
+//! Whatever a mod registered, it is entered through [`enter`]: the journal knows of it, a failure is a
+//! value, and a pending answer is bounded in the mod's own time. [`HookAdapter`] makes a mod's set of
+//! hooks a [`HookHandler`] of the run.
+
+use std::{
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use abi_stable::std_types::RSome;
+use async_ffi::FfiFuture;
+use futures::FutureExt;
+use mod_interface::{
+    abi::{Answer, Completed, Frame, HookObject, OwnFrame, Reply, Status, decode_outcome},
+    types::{Hook, HookSet},
+};
+
+use super::{
+    Core,
+    clock::Clock,
+    frame::{ModFrame, Question},
+    identity::ModIdentity,
+    journal::Journal,
+};
+use crate::hooks::{HookAnswer, HookFault, HookHandler, HookInput};
+
+/// An entry's answer: there, or to come.
+pub(crate) enum Entry {
+    Ready(Result<Answer, HookFault>),
+    Pending(PendingEntry),
+}
+
+/// Enters a mod at `place`.
+pub(crate) fn enter(
+    journal: &Arc<Journal>,
+    owner: &ModIdentity,
+    place: u16,
+    call: impl FnOnce(&mut Reply) -> u32,
+) -> Entry {
+    let mut reply = Reply::default();
+    let status = {
+        let _inside = journal.enter(owner.index, place);
+        call(&mut reply)
+    };
+    match (Status::from_raw(status), reply.pending) {
+        (Some(Status::Pending), RSome(future)) => {
+            Entry::Pending(PendingEntry::new(future, Arc::clone(journal), owner.index, place))
+        }
+        (status, _) => Entry::Ready(settle(status, reply.completed)),
+    }
+}
+
+fn settle(status: Option<Status>, completed: Completed) -> Result<Answer, HookFault> {
+    let fault = completed.fault.into_string();
+    match status {
+        Some(Status::Ready) => Ok(completed.answer),
+        Some(Status::Failed) => Err(HookFault::Error(fault)),
+        Some(Status::Panicked) => Err(HookFault::Panic(fault)),
+        Some(Status::Pending) => Err(HookFault::Invalid("a pending answer without a future".to_owned())),
+        None => Err(HookFault::Invalid("an answer with a status that is none".to_owned())),
+    }
+}
+
+/// A mod's future: every poll and the drop are entries too.
+pub(crate) struct PendingEntry {
+    future: Option<FfiFuture<Completed>>,
+    journal: Arc<Journal>,
+    mod_index: u16,
+    place: u16,
+}
+
+impl PendingEntry {
+    pub(crate) fn new(
+        future: FfiFuture<Completed>,
+        journal: Arc<Journal>,
+        mod_index: u16,
+        place: u16,
+    ) -> Self {
+        Self { future: Some(future), journal, mod_index, place }
+    }
+
+    /// Waits for the answer, at most for `limit` of the mod's own time; `clock` says how much of it the
+    /// host used. Over it, the call is abandoned.
+    pub(crate) async fn bounded(self, clock: &Clock, limit: Option<Duration>) -> Result<Answer, HookFault> {
+        // The SDK catches panics; this is for a library that was built without it.
+        let answer = AssertUnwindSafe(self).catch_unwind();
+        let answer = async { answer.await.unwrap_or_else(|_| Err(HookFault::Panic("in a poll".to_owned()))) };
+        match limit {
+            None => answer.await,
+            Some(limit) => tokio::select! {
+                biased;
+                answer = answer => answer,
+                () = clock.used_up(limit) => {
+                    Err(HookFault::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)))
+                }
+            },
+        }
+    }
+}
+
+impl Future for PendingEntry {
+    type Output = Result<Answer, HookFault>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let Some(future) = &mut this.future else { return Poll::Pending };
+        let _inside = this.journal.enter(this.mod_index, this.place);
+        let Poll::Ready(completed) = Pin::new(future).poll(cx) else { return Poll::Pending };
+        this.future = None;
+        Poll::Ready(settle(Status::from_raw(completed.status), completed))
+    }
+}
+
+impl Drop for PendingEntry {
+    fn drop(&mut self) {
+        if let Some(future) = self.future.take() {
+            let _inside = self.journal.enter(self.mod_index, self.place);
+            drop(future);
+        }
+    }
+}
+
+/// A set of hooks of a mod, as the run sees it.
+pub(crate) struct HookAdapter {
+    core: Arc<Core>,
+    owner: Arc<ModIdentity>,
+    object: HookObject,
+    hooks: HookSet,
+    fails_closed: bool,
+    // The frame of the last call, for the next: nobody kept it.
+    spare: Mutex<Option<OwnFrame<ModFrame>>>,
+}
+
+impl HookAdapter {
+    pub(crate) fn new(
+        core: Arc<Core>,
+        owner: Arc<ModIdentity>,
+        object: HookObject,
+        fails_closed: bool,
+    ) -> Self {
+        let hooks = object.hooks();
+        Self { core, owner, object, hooks, fails_closed, spare: Mutex::new(None) }
+    }
+
+    fn frame(&self, input: &Arc<HookInput>) -> OwnFrame<ModFrame> {
+        let spare = self.spare.try_lock().ok().and_then(|mut spare| spare.take());
+        if let Some(mut frame) = spare
+            && let Some(host) = frame.host_mut()
+        {
+            host.ask(Question::Hook(Arc::clone(input)));
+            return frame;
+        }
+        OwnFrame::new(ModFrame::new(&self.core, &self.owner, Question::Hook(Arc::clone(input))))
+    }
+
+    fn keep(&self, mut frame: OwnFrame<ModFrame>) {
+        // The question is let go of at once: while it is held, the state cannot grow in place.
+        let Some(host) = frame.host_mut() else { return };
+        host.ask(Question::None);
+        if let Ok(mut spare) = self.spare.try_lock() {
+            *spare = Some(frame);
+        }
+    }
+}
+
+impl HookHandler for HookAdapter {
+    fn mod_id(&self) -> &str {
+        &self.owner.id
+    }
+
+    fn hooks(&self) -> HookSet {
+        self.hooks
+    }
+
+    fn fails_closed(&self) -> bool {
+        self.fails_closed
+    }
+
+    fn call(&self, input: &Arc<HookInput>) -> HookAnswer {
+        let hook = input.hook;
+        let frame = self.frame(input);
+        match enter_hook(&self.core, &self.owner, &self.object, hook, frame.frame()) {
+            Entry::Ready(answer) => {
+                self.keep(frame);
+                HookAnswer::Ready(answer.and_then(|answer| decode(hook, &answer)))
+            }
+            Entry::Pending(pending) => {
+                let limit = self.core.limit(hook);
+                HookAnswer::Pending(Box::pin(async move {
+                    let answer = pending.bounded(frame.host().clock(), limit).await;
+                    answer.and_then(|answer| decode(hook, &answer))
+                }))
+            }
+        }
+    }
+}
+
+fn enter_hook(core: &Core, owner: &ModIdentity, object: &HookObject, hook: Hook, frame: &Frame) -> Entry {
+    enter(&core.journal, owner, hook as u16, |reply| object.call(hook, frame, reply))
+}
+
+fn decode(hook: Hook, answer: &Answer) -> crate::hooks::HookResult {
+    decode_outcome(hook, answer).map_err(HookFault::Invalid)
+}

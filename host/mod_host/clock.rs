@@ -1,0 +1,92 @@
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+/// The clock of one entry into a mod: it stands while the mod waits for the host.
+#[derive(Clone, Default)]
+pub(crate) struct Clock(Arc<Mutex<Stopped>>);
+
+#[derive(Default)]
+struct Stopped {
+    waits: u32,
+    since: Option<Instant>,
+    total: Duration,
+}
+
+/// Lets the clock run on when dropped.
+pub(crate) struct Wait(Clock);
+
+impl Clock {
+    /// Stops the clock until the guard is dropped; several at once stop it once.
+    pub(crate) fn wait(&self) -> Wait {
+        let mut stopped = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if stopped.waits == 0 {
+            stopped.since = Some(Instant::now());
+        }
+        stopped.waits += 1;
+        drop(stopped);
+        Wait(self.clone())
+    }
+
+    /// How long the clock stood so far.
+    fn stood(&self) -> Duration {
+        let stopped = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stopped.total + stopped.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Ends when the mod has used up `limit` of its own time, counted from now.
+    pub(crate) async fn used_up(&self, limit: Duration) {
+        let (start, stood_before) = (Instant::now(), self.stood());
+        loop {
+            let stood = self.stood() - stood_before;
+            let left = (limit + stood).saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        let mut stopped = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stopped.waits -= 1;
+        if stopped.waits == 0
+            && let Some(since) = stopped.since.take()
+        {
+            stopped.total += since.elapsed();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::{Instant, sleep};
+
+    use super::Clock;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_clock_stands_while_the_mod_waits_for_the_host() {
+        let clock = Clock::default();
+        let start = Instant::now();
+        let waiting = clock.clone();
+        let waiter = tokio::spawn(async move {
+            sleep(Duration::from_secs(1)).await;
+            let first = waiting.wait();
+            let second = waiting.wait();
+            sleep(Duration::from_secs(30)).await;
+            drop(first);
+            sleep(Duration::from_secs(30)).await;
+            drop(second);
+        });
+        clock.used_up(Duration::from_secs(10)).await;
+        assert_eq!(start.elapsed().as_secs(), 70);
+        waiter.await.unwrap();
+    }
+}

@@ -1,0 +1,209 @@
+//! What all mods of a harness share on the host's side.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU16, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use mod_interface::types::Hook;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Origin,
+    commands::ModCommand,
+    identity::ModIdentity,
+    journal::Journal,
+    log::Log,
+    observers::Observer,
+    registrations::{Observers, Registrations, What},
+    tool::ModTool,
+};
+use crate::{
+    events::EventBus,
+    hooks::{Handlers, HookHandler},
+    tools::{Tool, ToolSet},
+    ui::Ui,
+};
+
+/// The number of a registration that was refused: disposing it does nothing.
+const INERT: u64 = 0;
+
+/// Hooks that finish work get more time.
+const LONG_LIMIT: Duration = Duration::from_secs(60);
+
+/// What a [`super::ModHost`] is given.
+pub struct ModHostConfig {
+    /// Where events go, and where observers hear them.
+    pub bus: EventBus,
+    /// The person at the keyboard.
+    pub ui: Arc<dyn Ui>,
+    /// The tools of the harness; mods add theirs.
+    pub tools: Arc<ToolSet>,
+    /// The workspace root.
+    pub cwd: Arc<Path>,
+    /// The values of `--mod-option`.
+    pub options: BTreeMap<String, String>,
+    /// How much of its own time a hook has; `None` is as much as it takes.
+    pub hook_timeout: Option<Duration>,
+    /// Where the journal is kept; `None` keeps it in memory.
+    pub journal_dir: Option<PathBuf>,
+    /// Where the lines go that mods log; `None` drops them.
+    pub log_file: Option<PathBuf>,
+}
+
+pub(crate) struct Core {
+    pub(crate) bus: EventBus,
+    pub(crate) ui: Arc<dyn Ui>,
+    pub(crate) cwd: Arc<Path>,
+    pub(crate) cwd_text: Arc<str>,
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) runtime: Handle,
+    pub(crate) shutdown: CancellationToken,
+    registrations: Registrations,
+    tools: Arc<ToolSet>,
+    options: BTreeMap<String, String>,
+    hook_timeout: Option<Duration>,
+    log: Log,
+    names: Mutex<BTreeMap<String, Origin>>,
+    last_index: AtomicU16,
+}
+
+impl Core {
+    pub(crate) fn new(config: ModHostConfig, runtime: Handle) -> Self {
+        let journal = config.journal_dir.map_or_else(Journal::in_memory, |dir| Journal::create(&dir));
+        Self {
+            bus: config.bus,
+            ui: config.ui,
+            cwd_text: config.cwd.to_string_lossy().into(),
+            cwd: config.cwd,
+            journal: Arc::new(journal),
+            runtime,
+            shutdown: CancellationToken::new(),
+            registrations: Registrations::default(),
+            tools: config.tools,
+            options: config.options,
+            hook_timeout: config.hook_timeout,
+            log: Log::new(config.log_file),
+            names: Mutex::default(),
+            last_index: AtomicU16::new(0),
+        }
+    }
+
+    /// The number of the next mod, in load order.
+    pub(crate) fn next_index(&self) -> u16 {
+        self.last_index.fetch_add(1, Relaxed)
+    }
+
+    /// How much of its own time `hook` has.
+    pub(crate) fn limit(&self, hook: Hook) -> Option<Duration> {
+        match hook {
+            Hook::OnRunEnd | Hook::OnSessionEnd => self.hook_timeout.map(|limit| limit.max(LONG_LIMIT)),
+            _ => self.hook_timeout,
+        }
+    }
+
+    /// The value of an option: `<mod>.<name>` before the bare name.
+    pub(crate) fn option(&self, owner: &ModIdentity, name: &str) -> Option<&str> {
+        let own = self.options.get(&format!("{}.{name}", owner.name));
+        own.or_else(|| self.options.get(name)).map(String::as_str)
+    }
+
+    pub(crate) fn log(&self, owner: &ModIdentity, level: &str, message: &str) {
+        self.log.line(&owner.id, level, message);
+    }
+
+    /// Gives a name to its first taker.
+    ///
+    /// # Errors
+    /// Where the first of that name came from.
+    pub(crate) fn take_name(&self, name: &str, origin: &Origin) -> Result<(), Origin> {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        match names.get(name) {
+            Some(first) => Err(first.clone()),
+            None => {
+                names.insert(name.to_owned(), origin.clone());
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn add_hooks(&self, owner: &Arc<ModIdentity>, handler: Arc<dyn HookHandler>) -> u64 {
+        self.registrations.add(owner, What::Hooks(handler))
+    }
+
+    pub(crate) fn add_observer(&self, owner: &Arc<ModIdentity>, observer: Observer) -> u64 {
+        self.registrations.add(owner, What::Observer(Arc::new(observer)))
+    }
+
+    /// Adds a command. One that cannot be added is told, and the mod goes on without it.
+    pub(crate) fn add_command(&self, owner: &Arc<ModIdentity>, command: ModCommand) -> u64 {
+        let name = command.spec().name.clone();
+        let taken = self.registrations.commands().iter().any(|first| first.spec().name == name);
+        let checked = command.spec().check().and_then(|()| match taken {
+            true => Err(format!("a command of that name is there already; the first stays: {name}")),
+            false => Ok(()),
+        });
+        match checked {
+            Ok(()) => self.registrations.add(owner, What::Command(Arc::new(command))),
+            Err(refused) => self.refuse(owner, &format!("command:{name}"), &refused),
+        }
+    }
+
+    /// Adds a tool. One that cannot be added is told, and the mod goes on without it.
+    pub(crate) fn add_tool(&self, owner: &Arc<ModIdentity>, tool: ModTool) -> u64 {
+        let place = format!("tool:{}", tool.spec().name);
+        let tool: Arc<dyn Tool> = Arc::new(tool);
+        match self.tools.add(Arc::clone(&tool), Arc::clone(&owner.id)) {
+            Ok(()) => self.registrations.add(owner, What::Tool(tool)),
+            Err(refused) => self.refuse(owner, &place, &refused.to_string()),
+        }
+    }
+
+    fn refuse(&self, owner: &ModIdentity, place: &str, reason: &str) -> u64 {
+        self.bus.main().mod_error(&owner.id, place, reason);
+        INERT
+    }
+
+    pub(crate) fn dispose(&self, owner: &ModIdentity, id: u64) {
+        self.undo(self.registrations.dispose(owner, id));
+    }
+
+    pub(crate) fn dispose_all(&self, owner: &ModIdentity) {
+        self.undo(self.registrations.dispose_all(owner));
+    }
+
+    pub(crate) fn clear(&self) {
+        self.shutdown.cancel();
+        self.undo(self.registrations.clear());
+    }
+
+    fn undo(&self, removed: Vec<What>) {
+        for what in &removed {
+            if let What::Tool(tool) = what {
+                self.tools.remove(tool);
+            }
+        }
+    }
+
+    pub(crate) fn handlers(&self) -> Arc<Handlers> {
+        self.registrations.handlers()
+    }
+
+    pub(crate) fn observers(&self) -> Arc<Observers> {
+        self.registrations.observers()
+    }
+
+    pub(crate) fn commands(&self) -> Vec<Arc<ModCommand>> {
+        self.registrations.commands()
+    }
+
+    pub(crate) fn registrations_of(&self, owner: &ModIdentity, look: impl FnMut(&What)) {
+        self.registrations.of(owner, look);
+    }
+}

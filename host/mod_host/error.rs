@@ -1,0 +1,158 @@
+use std::{io, path::PathBuf};
+
+/// Why a mod did not load. One bad mod never stops the others.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file cannot be read.
+    #[error("cannot read the library: {error}: {}", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The file is larger than any mod.
+    #[error("a library of at most {most} bytes is expected, got {got}: {}", .path.display())]
+    TooBig {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        got: u64,
+        /// The limit.
+        most: u64,
+    },
+    /// The bytes cannot be put where nobody changes them.
+    #[error("cannot put the library where nobody can change it: {error}: {}", .path.display())]
+    CannotSeal {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The bytes are not those of the lock.
+    #[error(
+        "the library is not the one that was installed: expected sha256 {expected}, got {got}; `cmd mods update` \
+         installs it again as locked: {}", .path.display()
+    )]
+    Hash {
+        /// The file.
+        path: PathBuf,
+        /// The hash of the lock.
+        expected: String,
+        /// The hash of the bytes.
+        got: String,
+    },
+    /// What is on disk is not what a package or a mod directory must be, or the library may not load.
+    #[error(transparent)]
+    Package(#[from] registry::Error),
+    /// The system's loader refused it.
+    #[error("the system cannot load the library: {error}: {}", .path.display())]
+    CannotLoad {
+        /// The file.
+        path: PathBuf,
+        /// The loader's words.
+        error: String,
+    },
+    /// The library exports no root module that can be used.
+    #[error("the library exports no mod; end it with `export_mod!(factory)`, got {error}: {name}")]
+    NoRootModule {
+        /// The mod.
+        name: String,
+        /// What was found.
+        error: String,
+    },
+    /// The library was built against an interface that this host has not.
+    #[error(
+        "built against interface {got}, this cmd has {expected}; build the mod again, or update cmd: {name}"
+    )]
+    Interface {
+        /// The mod.
+        name: String,
+        /// The mod's interface.
+        got: String,
+        /// The host's.
+        expected: String,
+    },
+    /// The library says one interface and has another.
+    #[error(
+        "does not have the layout of the interface that it names; build it again, unchanged: {error}: {name}"
+    )]
+    Layout {
+        /// The mod.
+        name: String,
+        /// The first difference.
+        error: String,
+    },
+    /// The code calls itself otherwise than its manifest does.
+    #[error("the library is {got}, its manifest says {expected}; install the package again")]
+    Identity {
+        /// Name and version of the code.
+        got: String,
+        /// Name and version of the manifest.
+        expected: String,
+    },
+    /// Its factory failed.
+    #[error("its factory failed, nothing of it is registered: {error}")]
+    Factory {
+        /// What the factory said.
+        error: String,
+    },
+    /// Loading took too long.
+    #[error(
+        "did not load within {seconds} s, stuck in its {place}; start without it: take it out of `--mod`, \
+         or put its name into `mods.disabled`: {name}"
+    )]
+    Stuck {
+        /// The mod.
+        name: String,
+        /// `constructor` or `factory`.
+        place: &'static str,
+        /// How long it had.
+        seconds: u64,
+    },
+    /// The name is one of the host's own.
+    #[error("a built-in mod has that name; rename the mod: {name}")]
+    BuiltinName {
+        /// The mod.
+        name: String,
+    },
+    /// Another mod of that name came first.
+    #[error("a mod of that name is loaded already, from {first}; the second is skipped: {name}")]
+    Duplicate {
+        /// The mod.
+        name: String,
+        /// Where the first came from.
+        first: String,
+    },
+    /// `--mod` names something that is no mod.
+    #[error("no mod here: expected a library, a directory with mod.toml, or a package that was built ({hint}): {}", .path.display())]
+    NotAMod {
+        /// What was named.
+        path: PathBuf,
+        /// What to do.
+        hint: String,
+    },
+}
+
+impl LoadError {
+    /// The code to search for, stable across versions.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => "E_UNREADABLE",
+            Self::TooBig { .. } => "E_TOO_BIG",
+            Self::CannotSeal { .. } => "E_SEAL",
+            Self::Hash { .. } => "E_HASH_MISMATCH",
+            Self::Package(error) => error.code(),
+            Self::CannotLoad { .. } => "E_DLOPEN",
+            Self::NoRootModule { .. } => "E_NO_ROOT_MODULE",
+            Self::Interface { .. } => "E_INTERFACE",
+            Self::Layout { .. } => "E_LAYOUT",
+            Self::Identity { .. } => "E_IDENTITY",
+            Self::Factory { .. } => "E_FACTORY",
+            Self::Stuck { .. } => "E_STUCK",
+            Self::BuiltinName { .. } => "E_BUILTIN_NAME",
+            Self::Duplicate { .. } => "E_DUPLICATE",
+            Self::NotAMod { .. } => "E_NOT_A_MOD",
+        }
+    }
+}

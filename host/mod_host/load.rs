@@ -1,0 +1,202 @@
+//! From a planned mod to a registered one: the load chain.
+//!
+//! In order: name, copy and seal, hash, static checks, constructors, header, layout, identity,
+//! factory. Nothing of the mod runs before the checks that come before its constructors have passed.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread,
+    time::Duration,
+};
+
+use mod_interface::abi::{INTERFACE, ModRootRef, OwnFrame, TARGET};
+use registry::{HostFacts, object};
+
+use super::{
+    Code, Core, Expected, LoadError, LoadedMod, Origin, Planned, abi_check,
+    adapter::PendingEntry,
+    frame::{ModFrame, Question},
+    identity::ModIdentity,
+    journal::place,
+    library::{self, Sealed},
+};
+use crate::hooks::HookFault;
+
+/// How long a mod may take to load: its constructors and its factory together.
+pub(crate) const LOAD_LIMIT: Duration = Duration::from_secs(10);
+
+/// What this machine and this host are, for the static checks.
+pub fn host_facts() -> HostFacts {
+    HostFacts {
+        interface: (INTERFACE.major, INTERFACE.minor),
+        target: TARGET.to_owned(),
+        glibc: library::glibc_version(),
+    }
+}
+
+/// A library that passed all checks that need none of its code.
+struct Checked {
+    sealed: Sealed,
+    name: String,
+    version: String,
+}
+
+/// Loads a mod as number `index`; `None` when it is disabled. A failed one leaves nothing registered.
+pub(crate) async fn load(
+    core: &Arc<Core>,
+    planned: Planned,
+    index: u16,
+    disabled: &impl Fn(&str) -> bool,
+) -> Result<Option<(Arc<ModIdentity>, LoadedMod)>, LoadError> {
+    let origin = planned.origin;
+    let (identity, version, sha256) = match planned.code {
+        Code::BuiltIn { name, root } => {
+            let Some(identity) = identify(core, name, index, &origin, disabled)? else { return Ok(None) };
+            run(core, &identity, move |core, identity, in_factory| {
+                in_factory.store(true, Relaxed);
+                register(core, identity, root)
+            })
+            .await?;
+            (identity, root.version().to_string(), None)
+        }
+        Code::Library { path, expected } => {
+            // The name of a package's mod is known before its bytes are looked at: a disabled one costs
+            // nothing.
+            if expected.as_ref().is_some_and(|expected| disabled(&expected.name)) {
+                return Ok(None);
+            }
+            let checked = check(&path, expected.as_ref())?;
+            let Some(identity) = identify(core, &checked.name, index, &origin, disabled)? else {
+                return Ok(None);
+            };
+            let (version, sha256) = (checked.version.clone(), checked.sealed.sha256.clone());
+            run(core, &identity, move |core, identity, in_factory| {
+                let root = root_module(core, identity, checked)?;
+                in_factory.store(true, Relaxed);
+                register(core, identity, root)
+            })
+            .await?;
+            (identity, version, Some(sha256))
+        }
+    };
+    let loaded = LoadedMod { name: identity.name.to_string(), version, origin, sha256 };
+    Ok(Some((identity, loaded)))
+}
+
+/// Gives the mod its identity, if it is not disabled and the first of its name.
+fn identify(
+    core: &Core,
+    name: &str,
+    index: u16,
+    origin: &Origin,
+    disabled: &impl Fn(&str) -> bool,
+) -> Result<Option<Arc<ModIdentity>>, LoadError> {
+    if disabled(name) {
+        return Ok(None);
+    }
+    core.take_name(name, origin).map_err(|first| match first {
+        Origin::BuiltIn => LoadError::BuiltinName { name: name.to_owned() },
+        first => LoadError::Duplicate { name: name.to_owned(), first: first.to_string() },
+    })?;
+    Ok(Some(Arc::new(ModIdentity::new(index, name))))
+}
+
+fn check(path: &std::path::Path, expected: Option<&Expected>) -> Result<Checked, LoadError> {
+    let sealed = Sealed::copy(path)?;
+    if let Some(expected) = expected
+        && expected.sha256 != sealed.sha256
+    {
+        let (path, expected, got) = (path.to_owned(), expected.sha256.clone(), sealed.sha256);
+        return Err(LoadError::Hash { path, expected, got });
+    }
+    let metadata = object::inspect(&sealed.bytes)
+        .and_then(|inspection| object::check(&inspection, &host_facts()))
+        .map_err(|refusal| registry::Error::Refused { file: path.to_owned(), refusal })?;
+    let (name, version) = (metadata.name, metadata.version.to_string());
+    if let Some(expected) = expected {
+        same_identity(&name, &version, &expected.name, &expected.version)?;
+    }
+    Ok(Checked { sealed, name, version })
+}
+
+fn same_identity(
+    name: &str,
+    version: &str,
+    expected_name: &str,
+    expected_version: &str,
+) -> Result<(), LoadError> {
+    if (name, version) == (expected_name, expected_version) {
+        return Ok(());
+    }
+    let (got, expected) = (format!("{name} {version}"), format!("{expected_name} {expected_version}"));
+    Err(LoadError::Identity { got, expected })
+}
+
+/// Runs the library's constructors, and proves that its root module is one.
+fn root_module(core: &Core, identity: &ModIdentity, checked: Checked) -> Result<ModRootRef, LoadError> {
+    let Checked { sealed, name, version } = checked;
+    let library = {
+        let _inside = core.journal.enter(identity.index, place::LOAD);
+        sealed.load()?
+    };
+    let root = abi_check::root_module(&library, &name);
+    // Never unloaded, whatever came of it.
+    std::mem::forget(library);
+    let root = root?;
+    same_identity(root.name().as_str(), root.version().as_str(), &name, &version)?;
+    Ok(root)
+}
+
+/// Runs the factory to its end.
+fn register(core: &Arc<Core>, identity: &Arc<ModIdentity>, root: ModRootRef) -> Result<(), LoadError> {
+    core.journal.name(identity.index, &identity.id);
+    let frame = OwnFrame::new(ModFrame::new(core, identity, Question::Factory));
+    let future = {
+        let _inside = core.journal.enter(identity.index, place::FACTORY);
+        root.register()(frame.frame().clone())
+    };
+    let pending = PendingEntry::new(future, Arc::clone(&core.journal), identity.index, place::FACTORY);
+    let answer = core.runtime.block_on(pending.bounded(frame.host().clock(), Some(LOAD_LIMIT)));
+    answer.map(drop).map_err(|fault| match fault {
+        HookFault::Timeout(_) => stuck(identity, "factory"),
+        fault => LoadError::Factory { error: fault.to_string() },
+    })
+}
+
+fn stuck(identity: &ModIdentity, place: &'static str) -> LoadError {
+    LoadError::Stuck { name: identity.name.to_string(), place, seconds: LOAD_LIMIT.as_secs() }
+}
+
+/// Runs a load on a thread of its own: a constructor or a factory that never returns costs that thread,
+/// not the start.
+async fn run<F>(core: &Arc<Core>, identity: &Arc<ModIdentity>, load: F) -> Result<(), LoadError>
+where
+    F: FnOnce(&Arc<Core>, &Arc<ModIdentity>, &AtomicBool) -> Result<(), LoadError> + Send + 'static,
+{
+    let (send, receive) = tokio::sync::oneshot::channel();
+    let in_factory = Arc::new(AtomicBool::new(false));
+    let (their_core, their_identity, entered) =
+        (Arc::clone(core), Arc::clone(identity), Arc::clone(&in_factory));
+    let spawned = thread::Builder::new().name(format!("load {}", identity.name)).spawn(move || {
+        let result = load(&their_core, &their_identity, &entered);
+        // Nobody waits any more: the start gave this mod up.
+        let _late = send.send(result);
+    });
+    let failed = |error: String| LoadError::Factory { error };
+    spawned.map_err(|error| failed(format!("no thread to load it on: {error}")))?;
+    // A little longer than the factory's own limit, which tells more.
+    let waited = tokio::time::timeout(LOAD_LIMIT + Duration::from_secs(1), receive).await;
+    let result = match waited {
+        Ok(Ok(result)) => result,
+        Ok(Err(_)) => Err(failed("the loading thread ended without a word".to_owned())),
+        Err(_) if in_factory.load(Relaxed) => Err(stuck(identity, "factory")),
+        Err(_) => Err(stuck(identity, "constructor")),
+    };
+    if result.is_err() {
+        core.dispose_all(identity);
+    }
+    result
+}

@@ -1,0 +1,127 @@
+//! What the mods registered, in order, and how to undo it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+};
+
+use mod_interface::types::EventKind;
+
+use super::{commands::ModCommand, identity::ModIdentity, observers::Observer};
+use crate::{
+    hooks::{Handlers, HookHandler},
+    tools::Tool,
+};
+
+/// The observers by event, in registration order.
+pub(crate) type Observers = BTreeMap<EventKind, Vec<Arc<Observer>>>;
+
+/// One thing that a mod registered.
+pub(crate) enum What {
+    Hooks(Arc<dyn HookHandler>),
+    Observer(Arc<Observer>),
+    Command(Arc<ModCommand>),
+    Tool(Arc<dyn Tool>),
+}
+
+struct Row {
+    id: u64,
+    owner: Arc<ModIdentity>,
+    what: What,
+}
+
+/// All registrations. Registration order is load order, whenever a mod registers.
+#[derive(Default)]
+pub(crate) struct Registrations {
+    table: Mutex<Table>,
+    // Made anew at each change, so that a run reads them without waiting and without copying.
+    handlers: RwLock<Arc<Handlers>>,
+    observers: RwLock<Arc<Observers>>,
+}
+
+#[derive(Default)]
+struct Table {
+    last_id: u64,
+    rows: Vec<Row>,
+}
+
+impl Registrations {
+    pub(crate) fn add(&self, owner: &Arc<ModIdentity>, what: What) -> u64 {
+        let mut table = self.table();
+        table.last_id += 1;
+        let id = table.last_id;
+        let at = table.rows.partition_point(|row| (row.owner.index, row.id) < (owner.index, id));
+        table.rows.insert(at, Row { id, owner: Arc::clone(owner), what });
+        self.publish(&table);
+        id
+    }
+
+    /// Undoes one registration of `owner`; one that is not there is none to undo.
+    pub(crate) fn dispose(&self, owner: &ModIdentity, id: u64) -> Vec<What> {
+        self.remove(|row| row.id == id && row.owner.index == owner.index)
+    }
+
+    /// Undoes all registrations of `owner`.
+    pub(crate) fn dispose_all(&self, owner: &ModIdentity) -> Vec<What> {
+        self.remove(|row| row.owner.index == owner.index)
+    }
+
+    /// Undoes all registrations.
+    pub(crate) fn clear(&self) -> Vec<What> {
+        self.remove(|_| true)
+    }
+
+    pub(crate) fn handlers(&self) -> Arc<Handlers> {
+        Arc::clone(&self.handlers.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn observers(&self) -> Arc<Observers> {
+        Arc::clone(&self.observers.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn commands(&self) -> Vec<Arc<ModCommand>> {
+        let table = self.table();
+        let commands = table.rows.iter().filter_map(|row| match &row.what {
+            What::Command(command) => Some(Arc::clone(command)),
+            _ => None,
+        });
+        commands.collect()
+    }
+
+    /// Looks at what `owner` registered, in order.
+    pub(crate) fn of(&self, owner: &ModIdentity, mut look: impl FnMut(&What)) {
+        let table = self.table();
+        table.rows.iter().filter(|row| row.owner.index == owner.index).for_each(|row| look(&row.what));
+    }
+
+    /// Takes rows out. They are dropped by the caller, without a lock: their code may register or
+    /// dispose something itself.
+    fn remove(&self, which: impl Fn(&Row) -> bool) -> Vec<What> {
+        let mut table = self.table();
+        let removed: Vec<_> = table.rows.extract_if(.., |row| which(row)).map(|row| row.what).collect();
+        if !removed.is_empty() {
+            self.publish(&table);
+        }
+        removed
+    }
+
+    fn publish(&self, table: &Table) {
+        let mut hooks = Vec::new();
+        let mut observers = Observers::new();
+        for row in &table.rows {
+            match &row.what {
+                What::Hooks(handler) => hooks.push(Arc::clone(handler)),
+                What::Observer(observer) => {
+                    observers.entry(observer.kind()).or_default().push(Arc::clone(observer));
+                }
+                What::Command(_) | What::Tool(_) => {}
+            }
+        }
+        *self.handlers.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Handlers::new(hooks));
+        *self.observers.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(observers);
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,247 @@
+//! What mods can ask of the host, by name. A new service is one more arm; an old host answers a name
+//! that it does not know with an error, never with silence.
+
+use std::{path::PathBuf, sync::Arc};
+
+use futures::future::BoxFuture;
+use mod_interface::{
+    abi::{Callable, HookObject, INTERFACE},
+    types::{EventKind, EventPayload, NoticeLevel, ToolSpec},
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Core, adapter::HookAdapter, commands::ModCommand, frame::Question, identity::ModIdentity,
+    observers::Observer, tool::ModTool,
+};
+use crate::{
+    events::Emitter,
+    process::{End, Run},
+};
+
+/// Who asks, and in answer to what.
+pub(crate) struct Asker {
+    pub(crate) core: Arc<Core>,
+    pub(crate) owner: Arc<ModIdentity>,
+    pub(crate) question: Question,
+}
+
+type Answer = Result<String, String>;
+
+impl Asker {
+    /// Raises events under the agent that the mod was asked about.
+    fn emitter(&self) -> Emitter {
+        match &self.question {
+            Question::Hook(input) => input.scope.emitter.clone(),
+            Question::Event(event) => self.core.bus.emitter(Arc::clone(&event.agent_id)),
+            Question::Tool { ctx, .. } => self.core.bus.emitter(Arc::clone(&ctx.agent_id)),
+            Question::None | Question::Factory | Question::Command { .. } => self.core.bus.main(),
+        }
+    }
+
+    fn cancel(&self) -> CancellationToken {
+        match &self.question {
+            Question::Hook(input) => input.scope.cancel.clone(),
+            Question::Tool { ctx, .. } => ctx.cancel.clone(),
+            _ => self.core.shutdown.clone(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Log {
+    level: String,
+    message: String,
+}
+
+#[derive(Deserialize)]
+struct Text {
+    message: String,
+}
+
+#[derive(Deserialize)]
+struct Emit {
+    kind: String,
+    data: Value,
+}
+
+#[derive(Deserialize)]
+struct Id {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct Name {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Ask {
+    title: String,
+    message: Option<String>,
+    placeholder: Option<String>,
+    #[serde(default)]
+    options: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Exec {
+    command: String,
+    #[serde(default)]
+    args: Vec<String>,
+    cwd: Option<PathBuf>,
+}
+
+/// Answers a service at once.
+pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
+    let core = &asker.core;
+    match service {
+        "log" => parse(service, args).map(|line: Log| core.log(&asker.owner, &line.level, &line.message)),
+        "ui.notify" => {
+            parse(service, args).map(|text: Text| asker.emitter().notice(NoticeLevel::Info, text.message))
+        }
+        "emit" => parse(service, args).and_then(|event| emit(asker, event)),
+        "dispose" => parse(service, args).map(|id: Id| core.dispose(&asker.owner, id.id)),
+        "flag" => {
+            let name: Name = parse(service, args)?;
+            return Ok(json!(core.option(&asker.owner, &name.name)).to_string());
+        }
+        "progress" => parse(service, args).and_then(|text: Text| progress(asker, &text.message)),
+        _ => Err(unknown(service)),
+    }?;
+    Ok("null".to_owned())
+}
+
+/// Answers a service later. The work runs on the host's runtime, whoever polls the answer.
+pub(crate) fn later(asker: Asker, service: &str, args: &str) -> Result<BoxFuture<'static, Answer>, String> {
+    let ui = Arc::clone(&asker.core.ui);
+    let work: BoxFuture<'static, Result<Value, String>> = match service {
+        "exec" => Box::pin(exec(asker.core.cwd.to_path_buf(), asker.cancel(), parse(service, args)?)),
+        "ui.confirm" => {
+            let ask: Ask = parse(service, args)?;
+            let answer = ui.confirm(&ask.title, ask.message.as_deref());
+            Box::pin(async move { Ok(json!(answer.await)) })
+        }
+        "ui.select" => {
+            let ask: Ask = parse(service, args)?;
+            let answer = ui.select(&ask.title, &ask.options);
+            Box::pin(async move { Ok(json!(answer.await)) })
+        }
+        "ui.input" => {
+            let ask: Ask = parse(service, args)?;
+            let answer = ui.input(&ask.title, ask.placeholder.as_deref());
+            Box::pin(async move { Ok(json!(answer.await)) })
+        }
+        _ => return Err(unknown(service)),
+    };
+    let task = AbortOnDrop(asker.core.runtime.spawn(work));
+    Ok(Box::pin(async move {
+        let answer = task.await.map_err(|_| "the host gave this call up".to_owned())?;
+        answer.map(|value| value.to_string())
+    }))
+}
+
+/// Registers something with one entry.
+pub(crate) fn add(asker: &Asker, kind: &str, spec: &str, callable: Callable) -> Result<u64, String> {
+    let (core, owner) = (&asker.core, &asker.owner);
+    match kind {
+        "tool" => {
+            let spec: ToolSpec = parse(kind, spec)?;
+            Ok(core.add_tool(owner, ModTool::new(core, owner, spec, callable)))
+        }
+        "command" => Ok(core.add_command(owner, ModCommand::new(core, owner, parse(kind, spec)?, callable))),
+        "event" => {
+            let spec: EventSpec = parse(kind, spec)?;
+            let event =
+                EventKind::from_wire(&spec.kind).ok_or_else(|| format!("no such event: {}", spec.kind))?;
+            Ok(core.add_observer(owner, Observer::new(core, owner, event, callable)))
+        }
+        _ => Err(format!("this host (interface {}) has nothing to register of kind: {kind}", interface())),
+    }
+}
+
+#[derive(Deserialize)]
+struct EventSpec {
+    kind: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HooksSpec {
+    #[serde(default)]
+    fail_closed: bool,
+}
+
+/// Registers hooks.
+pub(crate) fn add_hooks(asker: &Asker, spec: &str, hooks: HookObject) -> Result<u64, String> {
+    let spec: HooksSpec = parse("hooks", spec)?;
+    let adapter =
+        HookAdapter::new(Arc::clone(&asker.core), Arc::clone(&asker.owner), hooks, spec.fail_closed);
+    Ok(asker.core.add_hooks(&asker.owner, Arc::new(adapter)))
+}
+
+fn parse<T: DeserializeOwned>(service: &str, args: &str) -> Result<T, String> {
+    serde_json::from_str(args).map_err(|error| format!("bad arguments for {service}: {error}"))
+}
+
+fn unknown(service: &str) -> String {
+    format!("this host (interface {}) has no service: {service}", interface())
+}
+
+fn interface() -> String {
+    format!("{}.{}", INTERFACE.major, INTERFACE.minor)
+}
+
+/// A mod raises events under its own name alone; what the core says cannot be forged.
+fn emit(asker: &Asker, event: Emit) -> Result<(), String> {
+    let named = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
+    if event.kind.is_empty() || !event.kind.bytes().all(named) {
+        return Err(format!("an event's kind is of a-z, 0-9, _ and -, got: {}", event.kind));
+    }
+    let name = format!("{}/{}", asker.owner.id, event.kind);
+    let mod_id = asker.owner.id.to_string();
+    asker.emitter().emit(EventPayload::ModEvent { mod_id, name, data: event.data });
+    Ok(())
+}
+
+fn progress(asker: &Asker, text: &str) -> Result<(), String> {
+    let Question::Tool { ctx, .. } = &asker.question else {
+        return Err("only a tool that runs can tell its progress".to_owned());
+    };
+    (ctx.progress)(text);
+    Ok(())
+}
+
+async fn exec(root: PathBuf, cancel: CancellationToken, exec: Exec) -> Result<Value, String> {
+    let cwd = exec.cwd.map_or_else(|| root.clone(), |cwd| root.join(cwd));
+    let finished = Run::new(exec.command, cwd).args(exec.args).run(&cancel, &mut |_| ()).await;
+    let finished = finished.map_err(|error| error.to_string())?;
+    let code = match finished.end {
+        End::Exited(code) => Some(code),
+        End::Signalled(_) | End::TimedOut => None,
+        End::Cancelled => return Err("the run was interrupted".to_owned()),
+    };
+    Ok(json!({ "stdout": finished.stdout.text(), "stderr": finished.stderr.text(), "code": code }))
+}
+
+/// A task that ends when nobody waits for it any more.
+struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
+
+impl<T> Future for AbortOnDrop<T> {
+    type Output = Result<T, tokio::task::JoinError>;
+
+    fn poll(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Self::Output> {
+        std::pin::Pin::new(&mut self.0).poll(cx)
+    }
+}
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,234 @@
+use mod_interface::types::{ContentBlock, EventPayload, Message, Usage};
+use serde_json::Value;
+
+use super::{ModelEvent, ModelResponse, ProviderError, tool_input};
+use crate::events::Emitter;
+
+/// A message is told anew when it has grown by a quarter, and by no less than this: however long it
+/// gets, all its updates together are about five times its size.
+const MIN_GROWTH: usize = 256;
+
+/// Puts the pieces of one response together, and tells of each as it comes.
+pub(super) struct Assembly<'a> {
+    emitter: &'a Emitter,
+    /// The blocks so far; the input of an open tool call is its JSON text.
+    blocks: Vec<ContentBlock>,
+    /// Whether the last block may still grow.
+    open: bool,
+    /// The bytes of all pieces so far, and how many there were at the last `message_update`.
+    size: usize,
+    told: usize,
+    /// Whether a block began or ended since then.
+    boundary: bool,
+}
+
+impl<'a> Assembly<'a> {
+    pub(super) fn new(emitter: &'a Emitter) -> Self {
+        Self { emitter, blocks: Vec::new(), open: false, size: 0, told: 0, boundary: false }
+    }
+
+    /// Takes a piece. Returns the response when it was the last one.
+    pub(super) fn push(&mut self, event: ModelEvent) -> Result<Option<ModelResponse>, ProviderError> {
+        match event {
+            ModelEvent::Text(delta) => self.text(delta),
+            ModelEvent::Thinking(delta) => self.thinking(delta),
+            ModelEvent::ThinkingSignature(signature) => self.signature(&signature),
+            ModelEvent::ToolUse { id, name } => self.tool_use(id, name)?,
+            ModelEvent::ToolInput(json) => self.tool_input(&json)?,
+            ModelEvent::Alive => {}
+            ModelEvent::Done { stop_reason, usage } => return Ok(Some(self.finish(stop_reason, usage))),
+        }
+        self.update();
+        Ok(None)
+    }
+
+    /// Gives up what came so far: whoever listens is told to forget it.
+    pub(super) fn abandon(mut self) {
+        if let Some(ContentBlock::Thinking { .. }) = self.open_block() {
+            self.close();
+        }
+        if !self.blocks.is_empty() {
+            self.emitter.emit(EventPayload::MessageUpdate { message: Message::assistant(Vec::new()) });
+        }
+    }
+
+    fn finish(&mut self, stop_reason: String, usage: Usage) -> ModelResponse {
+        self.close();
+        self.update();
+        ModelResponse { content: std::mem::take(&mut self.blocks), usage, stop_reason }
+    }
+
+    fn text(&mut self, delta: String) {
+        if delta.is_empty() {
+            return;
+        }
+        self.size += delta.len();
+        match self.open_block() {
+            Some(ContentBlock::Text { text }) => text.push_str(&delta),
+            _ => self.begin(ContentBlock::text(delta.clone())),
+        }
+        self.emitter.emit(EventPayload::TextDelta { delta });
+    }
+
+    fn thinking(&mut self, delta: String) {
+        if delta.is_empty() {
+            return;
+        }
+        self.size += delta.len();
+        match self.open_block() {
+            // A signature ends a block: what follows it is the next one.
+            Some(ContentBlock::Thinking { thinking, signature: None }) => thinking.push_str(&delta),
+            _ => self.begin(ContentBlock::Thinking { thinking: delta.clone(), signature: None }),
+        }
+        self.emitter.emit(EventPayload::ThinkingDelta { delta });
+    }
+
+    fn signature(&mut self, piece: &str) {
+        self.size += piece.len();
+        match self.open_block() {
+            Some(ContentBlock::Thinking { signature, .. }) => {
+                signature.get_or_insert_default().push_str(piece);
+            }
+            _ => self
+                .begin(ContentBlock::Thinking { thinking: String::new(), signature: Some(piece.to_owned()) }),
+        }
+    }
+
+    fn tool_use(&mut self, id: String, name: String) -> Result<(), ProviderError> {
+        if id.is_empty() || name.is_empty() {
+            return Err(ProviderError::retryable(format!(
+                "a tool call needs an id and a name, got id: {id:?}, name: {name:?}"
+            )));
+        }
+        self.begin(ContentBlock::ToolUse { id, name, input: Value::String(String::new()) });
+        self.boundary = true;
+        Ok(())
+    }
+
+    fn tool_input(&mut self, json: &str) -> Result<(), ProviderError> {
+        self.size += json.len();
+        match self.open_block() {
+            Some(ContentBlock::ToolUse { input: Value::String(text), .. }) => {
+                text.push_str(json);
+                Ok(())
+            }
+            _ => Err(ProviderError::retryable("got a piece of a tool's input outside of a tool call")),
+        }
+    }
+
+    fn open_block(&mut self) -> Option<&mut ContentBlock> {
+        self.blocks.last_mut().filter(|_| self.open)
+    }
+
+    fn begin(&mut self, block: ContentBlock) {
+        self.close();
+        if let ContentBlock::Thinking { .. } = block {
+            self.emitter.emit(EventPayload::ThinkingStart {});
+        }
+        self.blocks.push(block);
+        self.open = true;
+    }
+
+    fn close(&mut self) {
+        let emitter = self.emitter;
+        match self.open_block() {
+            None => return,
+            Some(ContentBlock::Thinking { thinking, .. }) => {
+                emitter.emit(EventPayload::ThinkingEnd { text: thinking.clone() });
+            }
+            Some(ContentBlock::ToolUse { input, .. }) => {
+                let parsed = tool_input::parse(input.as_str().unwrap_or_default());
+                *input = parsed.value;
+                if let Some(coercion) = parsed.coerced {
+                    emitter.emit(EventPayload::ToolInputCoerced {
+                        raw_type: coercion.raw_type.to_owned(),
+                        recovered: coercion.recovered,
+                    });
+                }
+            }
+            Some(_) => {}
+        }
+        self.open = false;
+        self.boundary = true;
+    }
+
+    fn update(&mut self) {
+        let grown = self.size - self.told;
+        if self.boundary || grown >= MIN_GROWTH.max(self.told / 4) {
+            self.boundary = false;
+            self.told = self.size;
+            self.emitter
+                .emit(EventPayload::MessageUpdate { message: Message::assistant(self.blocks.clone()) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::providers::fixture::{Recorder, update};
+
+    /// The content that comes of the pieces, and what was told of them.
+    fn assemble(pieces: Vec<ModelEvent>) -> (Vec<ContentBlock>, Vec<EventPayload>) {
+        let recorder = Recorder::new();
+        let mut assembly = Assembly::new(&recorder.emitter);
+        let done = ModelEvent::Done { stop_reason: "stop".to_owned(), usage: Usage::default() };
+        let response = pieces.into_iter().chain([done]).find_map(|piece| assembly.push(piece).unwrap());
+        (response.unwrap().content, recorder.take())
+    }
+
+    #[test]
+    fn blocks_of_reasoning_end_with_their_signature() {
+        let think = |text: &str| ModelEvent::Thinking(text.to_owned());
+        let sign = |text: &str| ModelEvent::ThinkingSignature(text.to_owned());
+        let block = |text: &str, signature: Option<&str>| ContentBlock::Thinking {
+            thinking: text.to_owned(),
+            signature: signature.map(str::to_owned),
+        };
+        let delta = |text: &str| EventPayload::ThinkingDelta { delta: text.to_owned() };
+        let end = |text: &str| EventPayload::ThinkingEnd { text: text.to_owned() };
+
+        let (content, told) =
+            assemble(vec![think("a"), think(""), sign("s1"), sign("s2"), think("b"), sign("t")]);
+        assert_eq!(content, [block("a", Some("s1s2")), block("b", Some("t"))]);
+        assert_eq!(
+            told,
+            [
+                EventPayload::ThinkingStart {},
+                delta("a"),
+                end("a"),
+                EventPayload::ThinkingStart {},
+                delta("b"),
+                update(vec![block("a", Some("s1s2")), block("b", None)]),
+                end("b"),
+                update(content),
+            ]
+        );
+
+        let (content, told) = assemble(vec![sign("redacted")]);
+        assert_eq!(content, [block("", Some("redacted"))]);
+        assert_eq!(told, [EventPayload::ThinkingStart {}, end(""), update(content)]);
+    }
+
+    #[test]
+    fn all_updates_of_a_long_message_together_are_about_five_times_its_size() {
+        let (pieces, piece) = (40_000, "0123456789");
+        let (_, told) = assemble(vec![ModelEvent::Text(piece.to_owned()); pieces]);
+        let sizes: Vec<_> = told
+            .iter()
+            .filter_map(|event| match event {
+                EventPayload::MessageUpdate { message } => Some(message.text().len()),
+                _ => None,
+            })
+            .collect();
+        let size = pieces * piece.len();
+        let together: usize = sizes.iter().sum();
+        assert!((4 * size..=6 * size).contains(&together), "{sizes:?}");
+        assert_eq!(told.len(), pieces + sizes.len());
+    }
+
+    #[test]
+    fn an_empty_response_tells_nothing() {
+        assert_eq!(assemble(vec![ModelEvent::Text(String::new()), ModelEvent::Alive]), (vec![], vec![]));
+    }
+}

@@ -1,0 +1,231 @@
+//! The chunks of a response, put in order.
+//!
+//! Endpoints differ in what they leave out and in how they number parallel calls; see [`Decoder`].
+
+use std::collections::VecDeque;
+
+use mod_interface::types::Usage;
+use serde::{Deserialize, de::IgnoredAny};
+
+use super::failure::{Redactor, WireError};
+use crate::providers::{ModelEvent, ProviderError};
+
+#[derive(Deserialize)]
+struct Chunk {
+    choices: Option<Vec<Choice>>,
+    usage: Option<WireUsage>,
+    error: Option<WireError>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    delta: Option<Delta>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Delta {
+    content: Option<String>,
+    /// Why the model will not answer: shown like an answer.
+    refusal: Option<String>,
+    reasoning_content: Option<String>,
+    /// Another name for it; some endpoints send both.
+    reasoning: Option<String>,
+    tool_calls: Option<Vec<CallDelta>>,
+}
+
+#[derive(Deserialize)]
+struct CallDelta {
+    index: Option<u32>,
+    id: Option<String>,
+    function: Option<FunctionDelta>,
+}
+
+#[derive(Deserialize, Default)]
+struct FunctionDelta {
+    name: Option<String>,
+    arguments: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireUsage {
+    #[serde(default)]
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+    prompt_tokens_details: Option<PromptDetails>,
+}
+
+#[derive(Deserialize)]
+struct PromptDetails {
+    cached_tokens: Option<u64>,
+}
+
+impl From<WireUsage> for Usage {
+    fn from(wire: WireUsage) -> Self {
+        let cached = wire.prompt_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0);
+        Self {
+            input_tokens: wire.prompt_tokens.saturating_sub(cached),
+            output_tokens: wire.completion_tokens,
+            cache_read_tokens: cached,
+            cache_write_tokens: 0,
+        }
+    }
+}
+
+/// A tool call as far as it has come.
+struct Call {
+    index: Option<u32>,
+    id: String,
+    name: String,
+    arguments: String,
+    /// How much of the arguments has been handed on.
+    told: usize,
+}
+
+/// Makes events of chunks.
+///
+/// Events tell one call after another, while chunks may add to several at once: the first call that is
+/// not complete is told as it comes, those behind it are held until it is.
+#[derive(Default)]
+pub(super) struct Decoder {
+    events: VecDeque<ModelEvent>,
+    calls: Vec<Call>,
+    /// The number of calls that were begun in `events`.
+    begun: usize,
+    usage: Usage,
+    stop_reason: Option<String>,
+    done: bool,
+}
+
+impl Decoder {
+    /// Takes the next event that is ready.
+    pub(super) fn next(&mut self) -> Option<ModelEvent> {
+        self.events.pop_front()
+    }
+
+    /// Whether the response is complete.
+    pub(super) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Takes the data of the next server-sent event.
+    pub(super) fn push(&mut self, data: &str, redactor: &Redactor) -> Result<(), ProviderError> {
+        if self.done {
+            return Ok(());
+        }
+        if data.trim() == "[DONE]" {
+            return self.finish();
+        }
+        let chunk: Chunk = serde_json::from_str(data).map_err(|error| {
+            let start = redactor.excerpt(data);
+            ProviderError::retryable(format!("got a broken piece of a response ({error}): {start}"))
+        })?;
+        if let Some(error) = chunk.error {
+            return Err(error.in_stream(redactor));
+        }
+        if let Some(usage) = chunk.usage {
+            self.usage = usage.into();
+        }
+        // Only one answer is asked for.
+        let Some(choice) = chunk.choices.into_iter().flatten().next() else { return Ok(()) };
+        if let Some(delta) = choice.delta {
+            self.delta(delta);
+        }
+        self.stop_reason = choice.finish_reason.or(self.stop_reason.take());
+        Ok(())
+    }
+
+    /// Is told that nothing more comes. Some endpoints leave out the closing mark.
+    pub(super) fn end_of_stream(&mut self) -> Result<(), ProviderError> {
+        if self.done || self.stop_reason.is_none() { Ok(()) } else { self.finish() }
+    }
+
+    fn delta(&mut self, delta: Delta) {
+        let told = |text: Option<String>| text.filter(|text| !text.is_empty());
+        self.events.extend(told(delta.reasoning_content.or(delta.reasoning)).map(ModelEvent::Thinking));
+        self.events.extend(told(delta.content).map(ModelEvent::Text));
+        self.events.extend(told(delta.refusal).map(ModelEvent::Text));
+        for call in delta.tool_calls.into_iter().flatten() {
+            self.call(call);
+        }
+        self.tell_calls(false);
+    }
+
+    fn call(&mut self, delta: CallDelta) {
+        let function = delta.function.unwrap_or_default();
+        let id = delta.id.filter(|id| !id.is_empty());
+        let name = function.name.filter(|name| !name.is_empty());
+        let position = self.position(delta.index, id.as_deref(), name.is_some());
+        let call = match position.and_then(|position| self.calls.get_mut(position)) {
+            Some(call) => call,
+            None => {
+                // An id of our own must differ from those of all other calls of the conversation.
+                let id = id.unwrap_or_else(|| format!("call_{:016x}", fastrand::u64(..)));
+                let (name, arguments) = (String::new(), String::new());
+                self.calls.push_mut(Call { index: delta.index, id, name, arguments, told: 0 })
+            }
+        };
+        if call.name.is_empty() {
+            call.name = name.unwrap_or_default();
+        }
+        call.arguments.push_str(function.arguments.as_deref().unwrap_or_default());
+    }
+
+    /// Which call a delta adds to; `None` for a new one. The index says so, but some endpoints give all
+    /// calls the same one and tell them apart by their ids, and some give none.
+    fn position(&self, index: Option<u32>, id: Option<&str>, named: bool) -> Option<usize> {
+        if let Some(id) = id
+            && let Some(position) = self.calls.iter().rposition(|call| call.id == id)
+        {
+            return Some(position);
+        }
+        match index {
+            Some(_) if id.is_some() && named => None,
+            Some(_) => self.calls.iter().rposition(|call| call.index == index),
+            None if id.is_some() || named => None,
+            None => self.calls.len().checked_sub(1),
+        }
+    }
+
+    /// Tells of the calls as far as their order allows. At the end, all are complete.
+    fn tell_calls(&mut self, end: bool) {
+        loop {
+            let is_last = self.begun == self.calls.len();
+            if let Some(call) = self.begun.checked_sub(1).and_then(|last| self.calls.get_mut(last)) {
+                let piece = &call.arguments[call.told..];
+                if !piece.is_empty() {
+                    self.events.push_back(ModelEvent::ToolInput(piece.to_owned()));
+                    call.told = call.arguments.len();
+                }
+                if is_last || !(end || is_complete(&call.arguments)) {
+                    return;
+                }
+            }
+            let Some(next) = self.calls.get(self.begun).filter(|next| end || !next.name.is_empty()) else {
+                return;
+            };
+            self.events.push_back(ModelEvent::ToolUse { id: next.id.clone(), name: next.name.clone() });
+            self.begun += 1;
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), ProviderError> {
+        self.tell_calls(true);
+        let stop_reason = self
+            .stop_reason
+            .take()
+            .unwrap_or_else(|| if self.calls.is_empty() { "stop" } else { "tool_calls" }.to_owned());
+        self.events.push_back(ModelEvent::Done { stop_reason, usage: self.usage });
+        self.done = true;
+        Ok(())
+    }
+}
+
+/// Whether the arguments are a whole object. The last byte is looked at first: it mostly says no.
+fn is_complete(arguments: &str) -> bool {
+    arguments.trim_end().ends_with('}') && serde_json::from_str::<IgnoredAny>(arguments).is_ok()
+}
+
+#[cfg(test)]
+mod tests;

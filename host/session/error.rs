@@ -1,0 +1,68 @@
+use std::{io, path::PathBuf};
+
+/// Why a session cannot be recorded, or read back.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file cannot be made.
+    #[error(
+        "cannot make the session file {} (--no-session runs without one): {source}",
+        path.display()
+    )]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file cannot be read.
+    #[error("cannot read the session file {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A turn cannot be written.
+    #[error("cannot write to the session file {}; the last turn is not saved: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Somebody else writes to it.
+    #[error("the session is open in another process; end that one first: {}", .0.display())]
+    InUse(PathBuf),
+    /// The file is something else, or holds nothing.
+    #[error("{} is not a session file: {reason}", path.display())]
+    NotASession {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with its first line.
+        reason: String,
+    },
+    /// The file was written by a newer program.
+    #[error(
+        "the session file {} needs a newer version of cmd: expected format {expected} or older, got: {got}",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The newest format that is known.
+        expected: u32,
+        /// The file's.
+        got: u32,
+    },
+    /// The file is damaged in its middle, where no crash explains it.
+    #[error("the session file {} is damaged at line {line}: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+}

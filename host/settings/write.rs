@@ -1,0 +1,54 @@
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use super::{Error, Result};
+
+/// Puts `bytes` in the place of the file at `path`, whole or not at all. A link stays a link, and the
+/// file keeps its permissions; a new one gets those that are usual.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    try_replace(&target, bytes).map_err(failed(path))
+}
+
+fn try_replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = target.parent().ok_or(io::ErrorKind::InvalidFilename)?;
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new().permissions(permissions_of(target)).tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(target).map_err(|error| error.error)?;
+    sync_folder(folder)
+}
+
+#[cfg(unix)]
+fn permissions_of(target: &Path) -> fs::Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(target).map_or_else(|_| PermissionsExt::from_mode(0o666), |metadata| metadata.permissions())
+}
+
+/// Makes the new name last through a crash.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Keeps other processes out of `path`'s folder until it is dropped, so that two that read, change and
+/// write do not undo each other's change. A file system without locks is used without.
+pub(super) fn lock(path: &Path) -> Result<Option<File>> {
+    let Some(folder) = path.parent() else { return Ok(None) };
+    fs::create_dir_all(folder).map_err(failed(path))?;
+    let folder = File::open(folder).map_err(failed(path))?;
+    match folder.lock() {
+        Ok(()) => Ok(Some(folder)),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
+        Err(source) => Err(failed(path)(source)),
+    }
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path: PathBuf = path.to_owned();
+    move |source| Error::Write { path, source }
+}

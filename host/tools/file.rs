@@ -1,0 +1,154 @@
+use std::{
+    fs::{self, File, Metadata, OpenOptions},
+    io::{self, Read, Write},
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Error, path};
+
+/// The right to change files. One at a time has it, so that of two edits of a file, made at once,
+/// none is lost.
+#[derive(Clone, Default)]
+pub(super) struct Writing(Arc<Mutex<()>>);
+
+impl Writing {
+    pub(super) fn begin(&self) -> MutexGuard<'_, ()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A file being read, until `stop` fires.
+pub(super) struct Reading {
+    file: File,
+    stop: CancellationToken,
+}
+
+impl Read for Reading {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.is_cancelled() { Err(io::Error::other("interrupted")) } else { self.file.read(buffer) }
+    }
+}
+
+/// Opens a regular file; `shown` names it in errors. Nothing else is opened: a pipe might wait for
+/// ever, a device never end.
+pub(super) fn open(path: &Path, shown: &str, stop: &CancellationToken) -> Result<Reading, Error> {
+    let failed = |source| Error::io("read", shown, source);
+    check_regular(&path.metadata().map_err(failed)?, shown)?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // What became a pipe in between, and the kernel's own files, must not be waited for.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    let file = options.open(path).map_err(failed)?;
+    check_regular(&file.metadata().map_err(failed)?, shown)?;
+    Ok(Reading { file, stop: stop.clone() })
+}
+
+pub(super) fn check_regular(metadata: &Metadata, shown: &str) -> Result<(), Error> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    let kind = kind_of(metadata.file_type()).to_owned();
+    let hint = if metadata.is_dir() {
+        "give a file; list_directory shows what is in it"
+    } else {
+        "only regular files are read and written"
+    };
+    Err(Error::Kind { path: shown.to_owned(), kind, hint })
+}
+
+/// Checks that there is a folder at a path.
+pub(super) fn check_folder(path: &Path, shown: &str) -> Result<(), Error> {
+    let kind = path.metadata().map_err(|source| Error::io("look into", shown, source))?.file_type();
+    if kind.is_dir() {
+        return Ok(());
+    }
+    let hint = "give the folder that it is in";
+    Err(Error::Kind { path: shown.to_owned(), kind: kind_of(kind).to_owned(), hint })
+}
+
+/// What is at a path, in words.
+pub(super) fn kind_of(kind: fs::FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        match kind {
+            _ if kind.is_fifo() => return "a named pipe",
+            _ if kind.is_socket() => return "a socket",
+            _ if kind.is_char_device() || kind.is_block_device() => return "a device",
+            _ => (),
+        }
+    }
+    match kind {
+        _ if kind.is_dir() => "a folder",
+        _ if kind.is_symlink() => "a link",
+        _ if kind.is_file() => "a file",
+        _ => "something special",
+    }
+}
+
+/// Reads a whole file, of at most `limit` bytes.
+pub(super) fn read_whole(
+    path: &Path,
+    shown: &str,
+    limit: u64,
+    stop: &CancellationToken,
+) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    let mut reading = open(path, shown, stop)?.take(limit + 1);
+    reading.read_to_end(&mut bytes).map_err(|source| Error::io("read", shown, source))?;
+    if bytes.len() as u64 > limit {
+        return Err(Error::Failed(format!("{shown} is larger than {limit} bytes; use shell_command")));
+    }
+    Ok(bytes)
+}
+
+/// Replaces the content of a file, or makes it, with its folders. At every moment the file is the old
+/// one or the new one, whole. A link stays a link; mode and owner stay.
+pub(super) fn write(path: &Path, shown: &str, content: &[u8], stop: &CancellationToken) -> Result<(), Error> {
+    let target = path::real(path);
+    let failed = |source| Error::io("write", shown, source);
+    let old = match target.metadata() {
+        Ok(metadata) => Some(metadata),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(failed(error)),
+    };
+    if let Some(old) = &old {
+        check_regular(old, shown)?;
+        if old.permissions().readonly() {
+            return Err(Error::Failed(format!("cannot write {shown}: it is read-only")));
+        }
+    }
+    let folder = target.parent().unwrap_or(&target);
+    fs::create_dir_all(folder).map_err(|source| Error::io("make the folder of", shown, source))?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".cmd-").suffix(".tmp");
+    // What a new file gets, less what the umask takes away.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut new = builder.tempfile_in(folder).map_err(failed)?;
+    new.write_all(content).map_err(failed)?;
+    if let Some(old) = &old {
+        keep_owner(old, new.as_file());
+        new.as_file().set_permissions(old.permissions()).map_err(failed)?;
+    }
+    new.as_file().sync_all().map_err(failed)?;
+    if stop.is_cancelled() {
+        return Err(Error::Interrupted);
+    }
+    new.persist(&target).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// Only root can give a file away; for others the owner is the same anyway, or cannot be kept.
+#[cfg(unix)]
+fn keep_owner(old: &Metadata, new: &File) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let _ = fchown(new, Some(old.uid()), Some(old.gid()));
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_old: &Metadata, _new: &File) {}

@@ -1,0 +1,109 @@
+//! Files, written so that a crash leaves the old or the new one, never half of it.
+
+use crate::{Error, error::IoContext};
+use std::{
+    fs::{self, File},
+    io::{Read, Write},
+    path::Path,
+};
+
+/// Reads a file that may have at most `limit` bytes.
+pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
+    let file = File::open(path).at("open", path)?;
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes).at("read", path)?;
+    if bytes.len() as u64 > limit {
+        return Err(Error::TooBig { what: "bytes in a file", limit, found: bytes.len() as u64 });
+    }
+    Ok(bytes)
+}
+
+/// The same, where a file that is not there is `None`.
+pub(crate) fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+    match read_bounded(path, limit) {
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        result => result.map(Some),
+    }
+}
+
+/// Replaces a file: temporary file beside it, sync, rename, sync of the folder.
+pub(crate) fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).at("create", folder)?;
+    let mut file =
+        tempfile::Builder::new().prefix(".tmp-").tempfile_in(folder).at("create a file in", folder)?;
+    file.write_all(bytes).at("write", path)?;
+    set_mode(file.path(), mode)?;
+    file.as_file().sync_all().at("sync", path)?;
+    file.persist(path).map_err(|error| error.error).at("replace", path)?;
+    sync_folder(folder)
+}
+
+/// Makes a rename in a folder last through a power cut.
+pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
+    #[cfg(unix)]
+    File::open(path).and_then(|folder| folder.sync_all()).at("sync", path)?;
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+/// Sets the mode of a file or folder, where files have modes.
+pub(crate) fn set_mode(path: &Path, mode: u32) -> Result<(), Error> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).at("set the mode of", path)?;
+    }
+    #[cfg(not(unix))]
+    let _ = (path, mode);
+    Ok(())
+}
+
+/// Removes a folder whose parts may be read-only.
+pub(crate) fn remove_tree(path: &Path) -> Result<(), Error> {
+    make_folders_writable(path)?;
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        result => result.at("remove", path),
+    }
+}
+
+fn make_folders_writable(path: &Path) -> Result<(), Error> {
+    let Ok(metadata) = path.symlink_metadata() else {
+        return Ok(());
+    };
+    if !metadata.is_dir() {
+        return Ok(());
+    }
+    set_mode(path, 0o700)?;
+    for entry in fs::read_dir(path).at("list", path)? {
+        make_folders_writable(&entry.at("list", path)?.path())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replaced_file_leaves_nothing_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b");
+        write_atomic(&path, b"one", 0o644).unwrap();
+        write_atomic(&path, b"two", 0o644).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(dir.path().join("a")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_over_the_limit_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        fs::write(&path, b"1234").unwrap();
+        assert_eq!(read_bounded(&path, 4).unwrap(), b"1234");
+        assert_eq!(read_bounded(&path, 3).unwrap_err().code(), "E_TOO_BIG");
+        assert_eq!(read_optional(&dir.path().join("none"), 3).unwrap(), None);
+    }
+}

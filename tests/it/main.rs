@@ -1,0 +1,9 @@
+//! The integration tests, one binary.
+
+// The lint knows test functions, but not the functions that they share.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod mods;
+mod openai;
+#[path = "../support/mod.rs"]
+mod support;
