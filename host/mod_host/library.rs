@@ -11,6 +11,7 @@
 #![allow(unsafe_code)]
 
 use std::{
+    error::Error as _,
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
@@ -57,9 +58,9 @@ impl Sealed {
     }
 }
 
-/// What the loader says, without the name that the library has while it is loaded.
+/// What the system's loader says, without the name that the library has while it is loaded.
 fn said(error: &libloading::Error) -> String {
-    let said = error.to_string();
+    let said = error.source().map_or_else(|| error.to_string(), ToString::to_string);
     match said.split_once(": ") {
         Some((name, reason)) if name.starts_with("/proc/self/fd/") => reason.to_owned(),
         _ => said,

@@ -3,6 +3,8 @@
 // The lint knows test functions, but not the functions that they share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[cfg(target_os = "linux")]
+mod bad_input;
 mod interrupt;
 mod mods;
 mod mods_commands;
