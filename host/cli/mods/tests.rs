@@ -351,5 +351,9 @@ fn the_child_tells_why_a_mod_does_not_load() {
     let machine = Machine::new();
     fs::write(machine.path("work/x.so"), "hello").unwrap();
     let (exit, _) = machine.run("cmd mods trial-load x.so");
-    assert!(exit.unwrap_err().starts_with("work/x.so: not a shared library"));
+    let told = exit.unwrap_err();
+    assert!(
+        told.starts_with("work/x.so: not a shared library") && told.ends_with("[E_NOT_A_LIBRARY]"),
+        "{told}"
+    );
 }
