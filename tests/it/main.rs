@@ -3,6 +3,7 @@
 // The lint knows test functions, but not the functions that they share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod architecture;
 mod mods;
 mod openai;
 #[path = "../support/mod.rs"]
