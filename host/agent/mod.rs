@@ -170,6 +170,6 @@ impl Agent {
             cancel: cancel.child_token(),
             cwd: Arc::clone(&config.cwd),
         }));
-        Run::new(config, &hooks, &self.forced, state).to_its_end().await
+        Run::new(config, &hooks, &self.forced, state).run_to_end().await
     }
 }

@@ -63,7 +63,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    pub(super) async fn to_its_end(mut self) -> RunOutcome {
+    pub(super) async fn run_to_end(mut self) -> RunOutcome {
         self.emit(EventPayload::RunStart { session_id: Arc::clone(&self.state.session_id) });
         self.append(self.config.queue.take_steering());
         loop {
@@ -241,9 +241,7 @@ impl<'a> Run<'a> {
         if self.forced.load(Relaxed) == MAX_FORCED {
             self.config.emitter.notice(
                 NoticeLevel::Warning,
-                format!(
-                    "a stop hook wants to go on, but has done so in a row, which is the most: {MAX_FORCED}"
-                ),
+                format!("the run ends although a stop hook wants to go on, which it may in a row: {MAX_FORCED} times"),
             );
             return false;
         }

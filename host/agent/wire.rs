@@ -88,11 +88,11 @@ fn without_repeated_calls(mut message: Arc<Message>) -> Arc<Message> {
 }
 
 fn calls_of(message: &Message) -> Vec<&str> {
-    let id = |block| match block {
-        &ContentBlock::ToolUse { ref id, .. } => Some(id.as_str()),
+    let calls = message.content.iter().filter_map(|block| match block {
+        ContentBlock::ToolUse { id, .. } => Some(id.as_str()),
         _ => None,
-    };
-    message.content.iter().filter_map(id).collect()
+    });
+    calls.collect()
 }
 
 fn open_calls(sent: &[Arc<Message>]) -> Vec<String> {

@@ -140,7 +140,7 @@ pub(super) enum OutputFormat {
     /// The answer's text
     #[default]
     Text,
-    /// One JSON object at the end
+    /// One JSON object at the end, even where no run came of it
     Json,
     /// One JSON object a line for every event
     StreamJson,
@@ -163,6 +163,9 @@ pub(super) enum ModsCommand {
     TrialLoad {
         /// The mod's folder or library
         path: PathBuf,
+        /// How long it may take, in milliseconds
+        #[arg(long, value_name = "MS")]
+        limit_ms: u64,
     },
 }
 

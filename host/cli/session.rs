@@ -24,7 +24,7 @@ async fn run(
     cancel: CancellationToken,
 ) -> anyhow::Result<Finished> {
     let prompt = std::mem::take(&mut request.prompt);
-    let harness = builder(request)?.model_access(access).sink(sink).start().await?;
+    let harness = builder(request)?.model_access(access).sink(sink).cancel(cancel.clone()).start().await?;
     let mods_not_loaded = harness.warnings().len();
     let prompted = harness.prompt(&prompt, &cancel).await;
     harness.end(SessionEndReason::Shutdown).await;

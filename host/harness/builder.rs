@@ -17,7 +17,6 @@ use crate::{
     },
     builtin,
     events::{EventBus, EventSink},
-    hooks::Scope,
     mod_host::{Lookup, ModHost, ModHostConfig, Plan, host_facts},
     providers::{Provider, Providers, RetryPolicy, openai::OpenAi, openai::OpenAiConfig, scripted::Scripted},
     session::{Session, session_id},
@@ -57,6 +56,7 @@ pub struct HarnessBuilder {
     providers: Vec<Arc<dyn Provider>>,
     ui: Option<Arc<dyn Ui>>,
     ask: Option<Arc<dyn Ask>>,
+    cancel: CancellationToken,
 }
 
 impl HarnessBuilder {
@@ -180,11 +180,19 @@ impl HarnessBuilder {
         self
     }
 
+    /// Interrupts the start: mods that are loading are given up, `on_session_start` is not waited for.
+    #[must_use]
+    pub fn cancel(mut self, cancel: CancellationToken) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
     /// Loads the mods and binds the session. Must be called on a tokio runtime.
     ///
     /// # Errors
-    /// There is no model that can be called, a rule cannot be read, the session's file cannot be made, or
-    /// a mod's constructor never returns. A mod that fails otherwise is a warning of the harness.
+    /// There is no model that can be called, a rule cannot be read, the session's file cannot be made,
+    /// a mod's constructor never returns, or it was interrupted while mods were loading. A mod that fails
+    /// otherwise is a warning of the harness.
     pub async fn start(mut self) -> Result<Harness, Error> {
         let places = self.places.take().ok_or(Error::NoPlaces)?;
         let bus = EventBus::new();
@@ -196,7 +204,8 @@ impl HarnessBuilder {
         let tools = self.tool_set()?;
         let mods = Arc::new(self.mod_host(&places, &bus, &tools));
         mods.tell_last_places();
-        let loaded = self.load(&mods, &places).await?;
+        let loading = self.cancel.run_until_cancelled(self.load(&mods, &places));
+        let loaded = loading.await.ok_or(Error::Interrupted)??;
         let session = self.session(&places)?;
         let id = Arc::clone(session.id());
         let cwd: Arc<std::path::Path> = places.cwd.as_path().into();
@@ -221,12 +230,12 @@ impl HarnessBuilder {
         let harness = Harness {
             agent,
             state: tokio::sync::Mutex::new(AgentState::new(id)),
-            scope: Arc::new(Scope { emitter: bus.main(), cancel: CancellationToken::new(), cwd }),
+            cwd,
             mods,
             warnings: loaded,
             bus,
         };
-        harness.bind(SessionStartSource::Startup).await;
+        harness.bind(SessionStartSource::Startup, self.cancel).await;
         Ok(harness)
     }
 
@@ -276,6 +285,7 @@ impl HarnessBuilder {
             cwd: places.cwd.as_path().into(),
             options: std::mem::take(&mut self.options),
             hook_timeout: self.settings.mods.hook_timeout(),
+            load_timeout: self.settings.mods.load_timeout(),
             journal_dir: Some(places.home.join("journal")),
             log_file: Some(places.home.join("mods.log")),
         })

@@ -41,7 +41,7 @@ fn header(library: &Library, name: &str) -> Result<&'static LibHeader, LoadError
     // first field says which abi_stable made it, and `upgrade` looks at that before all else. The
     // library is never unloaded, so the header lives for ever.
     let header = unsafe { library.get::<AbiHeaderRef>(ROOT_MODULE_LOADER_NAME_WITH_NUL.as_bytes()) };
-    let header = *header.map_err(|error| missing(error.to_string()))?;
+    let header = *header.map_err(|_| missing("none".to_owned()))?;
     header.upgrade().map_err(|error| missing(error.to_string()))
 }
 
@@ -69,10 +69,35 @@ fn first_line(text: &str) -> String {
 
 /// The checker tells a whole tree of types, up to 65 KB: the first difference says enough.
 fn first_difference(report: &str) -> String {
-    let mut lines = report.lines().map(str::trim);
-    let about =
-        lines.find_map(|line| line.strip_prefix("Error:")).map(str::trim).unwrap_or("the layouts differ");
-    let rest: Vec<_> = lines.filter(|line| !line.is_empty()).take(6).collect();
-    let text = format!("{about} {}", rest.join(" "));
+    let about = report.lines().find_map(|line| line.strip_prefix("Error:")).unwrap_or("the layouts differ");
+    // To the checker, the library is what is expected, for it is the older side.
+    let differs =
+        block(report, "Expected:").zip(block(report, "Found:")).find(|(theirs, ours)| theirs != ours);
+    let text = match differs {
+        Some((theirs, ours)) => format!("{about}, the mod has {theirs}, this cmd has {ours}"),
+        None => about.to_owned(),
+    };
     text.chars().take(300).collect()
+}
+
+/// The indented lines behind `head`.
+fn block<'r>(report: &'r str, head: &str) -> impl Iterator<Item = &'r str> {
+    let behind = report.lines().skip_while(move |line| *line != head).skip(1);
+    behind.take_while(|line| line.starts_with(' ')).map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_difference;
+
+    #[test]
+    fn the_first_difference_of_a_report_is_one_line() {
+        let report = "Compared <this>:\n    type:A\n\n1 error(s)\nError:unexpected field\nExpected:\n    field_name:a\n    \
+                      size:8\nFound:\n    field_name:b\n    size:4\n\nError:too many variants\n";
+        let said = "unexpected field, the mod has field_name:a, this cmd has field_name:b";
+        assert_eq!(first_difference(report), said);
+        assert_eq!(first_difference("Error:no place\nmore"), "no place");
+        assert_eq!(first_difference("something else"), "the layouts differ");
+        assert_eq!(first_difference(&format!("Error:{}", "x".repeat(900))), "x".repeat(300));
+    }
 }

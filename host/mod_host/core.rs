@@ -51,6 +51,8 @@ pub struct ModHostConfig {
     pub options: BTreeMap<String, String>,
     /// How much of its own time a hook has; `None` is as much as it takes.
     pub hook_timeout: Option<Duration>,
+    /// How much time a mod has to load: its constructors and its factory together.
+    pub load_timeout: Duration,
     /// Where the journal is kept; `None` keeps it in memory.
     pub journal_dir: Option<PathBuf>,
     /// Where the lines go that mods log; `None` drops them.
@@ -65,6 +67,7 @@ pub(crate) struct Core {
     pub(crate) journal: Arc<Journal>,
     pub(crate) runtime: Handle,
     pub(crate) shutdown: CancellationToken,
+    pub(crate) load_timeout: Duration,
     registrations: Registrations,
     tools: Arc<ToolSet>,
     options: BTreeMap<String, String>,
@@ -85,6 +88,7 @@ impl Core {
             journal: Arc::new(journal),
             runtime,
             shutdown: CancellationToken::new(),
+            load_timeout: config.load_timeout,
             registrations: Registrations::default(),
             tools: config.tools,
             options: config.options,
@@ -133,16 +137,20 @@ impl Core {
         }
     }
 
-    pub(crate) fn add_hooks(&self, owner: &Arc<ModIdentity>, handler: Arc<dyn HookHandler>) -> u64 {
-        self.registrations.add(owner, What::Hooks(handler))
+    pub(crate) fn add_hooks(
+        &self,
+        owner: &Arc<ModIdentity>,
+        handler: Arc<dyn HookHandler>,
+    ) -> Result<u64, String> {
+        Ok(self.registrations.add(owner, What::Hooks(handler))?)
     }
 
-    pub(crate) fn add_observer(&self, owner: &Arc<ModIdentity>, observer: Observer) -> u64 {
-        self.registrations.add(owner, What::Observer(Arc::new(observer)))
+    pub(crate) fn add_observer(&self, owner: &Arc<ModIdentity>, observer: Observer) -> Result<u64, String> {
+        Ok(self.registrations.add(owner, What::Observer(Arc::new(observer)))?)
     }
 
     /// Adds a command. One that cannot be added is told, and the mod goes on without it.
-    pub(crate) fn add_command(&self, owner: &Arc<ModIdentity>, command: ModCommand) -> u64 {
+    pub(crate) fn add_command(&self, owner: &Arc<ModIdentity>, command: ModCommand) -> Result<u64, String> {
         let name = command.spec().name.clone();
         let taken = self.registrations.commands().iter().any(|first| first.spec().name == name);
         let checked = command.spec().check().and_then(|()| match taken {
@@ -150,19 +158,23 @@ impl Core {
             false => Ok(()),
         });
         match checked {
-            Ok(()) => self.registrations.add(owner, What::Command(Arc::new(command))),
-            Err(refused) => self.refuse(owner, &format!("command:{name}"), &refused),
+            Ok(()) => Ok(self.registrations.add(owner, What::Command(Arc::new(command)))?),
+            Err(refused) => Ok(self.refuse(owner, &format!("command:{name}"), &refused)),
         }
     }
 
     /// Adds a tool. One that cannot be added is told, and the mod goes on without it.
-    pub(crate) fn add_tool(&self, owner: &Arc<ModIdentity>, tool: ModTool) -> u64 {
+    pub(crate) fn add_tool(&self, owner: &Arc<ModIdentity>, tool: ModTool) -> Result<u64, String> {
         let place = format!("tool:{}", tool.spec().name);
         let tool: Arc<dyn Tool> = Arc::new(tool);
-        match self.tools.add(Arc::clone(&tool), Arc::clone(&owner.id)) {
-            Ok(()) => self.registrations.add(owner, What::Tool(tool)),
-            Err(refused) => self.refuse(owner, &place, &refused.to_string()),
+        if let Err(refused) = self.tools.add(Arc::clone(&tool), Arc::clone(&owner.id)) {
+            return Ok(self.refuse(owner, &place, &refused.to_string()));
         }
+        let added = self.registrations.add(owner, What::Tool(Arc::clone(&tool)));
+        if added.is_err() {
+            self.tools.remove(&tool);
+        }
+        Ok(added?)
     }
 
     fn refuse(&self, owner: &ModIdentity, place: &str, reason: &str) -> u64 {
@@ -174,8 +186,9 @@ impl Core {
         self.undo(self.registrations.dispose(owner, id));
     }
 
-    pub(crate) fn dispose_all(&self, owner: &ModIdentity) {
-        self.undo(self.registrations.dispose_all(owner));
+    /// Undoes all that `owner` registered, and takes no more of it.
+    pub(crate) fn close(&self, owner: &ModIdentity) {
+        self.undo(self.registrations.close(owner));
     }
 
     pub(crate) fn clear(&self) {

@@ -1,15 +1,29 @@
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, time::Duration};
 
 /// Why a mod did not load. One bad mod never stops the others.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file cannot be read.
-    #[error("cannot read the library: {error}: {}", .path.display())]
+    #[error("cannot read the library, check its path and who may read it: {error}: {}", .path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// Why.
         error: io::Error,
+    },
+    /// A folder of mods cannot be read.
+    #[error("cannot look for mods, make this a folder that you may read: {error}: {}", .path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A folder among the mods that is none.
+    #[error("no mod here, expected a folder with a mod.toml; put it there or take the folder away: {}", .path.display())]
+    NoManifest {
+        /// The folder.
+        path: PathBuf,
     },
     /// The file is larger than any mod.
     #[error("a library of at most {most} bytes is expected, got {got}: {}", .path.display())]
@@ -54,7 +68,9 @@ pub enum LoadError {
         error: String,
     },
     /// The library exports no root module that can be used.
-    #[error("the library exports no mod; end it with `export_mod!(factory)`, got {error}: {name}")]
+    #[error(
+        "the library has no root module that can be used, export the mod with export_mod!(factory), got {error}: {name}"
+    )]
     NoRootModule {
         /// The mod.
         name: String,
@@ -84,11 +100,21 @@ pub enum LoadError {
         error: String,
     },
     /// The code calls itself otherwise than its manifest does.
-    #[error("the library is {got}, its manifest says {expected}; install the package again")]
+    #[error("the library is {got}, its manifest says {expected}; pack or install it again")]
     Identity {
-        /// Name and version of the code.
+        /// Name and version of the library.
         got: String,
         /// Name and version of the manifest.
+        expected: String,
+    },
+    /// Its code calls itself otherwise than its metadata does.
+    #[error(
+        "the library says that it is {expected} before it runs, and {got} once it does; build it anew with export_mod!"
+    )]
+    TwoIdentities {
+        /// Name and version of the root module.
+        got: String,
+        /// Name and version of the metadata.
         expected: String,
     },
     /// Its factory failed.
@@ -99,7 +125,7 @@ pub enum LoadError {
     },
     /// Loading took too long.
     #[error(
-        "did not load within {seconds} s, stuck in its {place}; start without it: take it out of `--mod`, \
+        "did not load within {limit:?}, stuck in its {place}; start without it: take it out of `--mod`, \
          or put its name into `mods.disabled`: {name}"
     )]
     Stuck {
@@ -108,7 +134,7 @@ pub enum LoadError {
         /// `constructor` or `factory`.
         place: &'static str,
         /// How long it had.
-        seconds: u64,
+        limit: Duration,
     },
     /// The name is one of the host's own.
     #[error("a built-in mod has that name; rename the mod: {name}")]
@@ -117,7 +143,9 @@ pub enum LoadError {
         name: String,
     },
     /// Another mod of that name came first.
-    #[error("a mod of that name is loaded already, from {first}; the second is skipped: {name}")]
+    #[error(
+        "another mod of that name comes before it, from {first}; take one of them out or rename it: {name}"
+    )]
     Duplicate {
         /// The mod.
         name: String,
@@ -138,7 +166,8 @@ impl LoadError {
     /// The code to search for, stable across versions.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Unreadable { .. } => "E_UNREADABLE",
+            Self::Unreadable { .. } | Self::Folder { .. } => "E_UNREADABLE",
+            Self::NoManifest { .. } | Self::NotAMod { .. } => "E_NOT_A_MOD",
             Self::TooBig { .. } => "E_TOO_BIG",
             Self::CannotSeal { .. } => "E_SEAL",
             Self::Hash { .. } => "E_HASH_MISMATCH",
@@ -147,12 +176,11 @@ impl LoadError {
             Self::NoRootModule { .. } => "E_NO_ROOT_MODULE",
             Self::Interface { .. } => "E_INTERFACE",
             Self::Layout { .. } => "E_LAYOUT",
-            Self::Identity { .. } => "E_IDENTITY",
+            Self::Identity { .. } | Self::TwoIdentities { .. } => "E_IDENTITY",
             Self::Factory { .. } => "E_FACTORY",
             Self::Stuck { .. } => "E_STUCK",
             Self::BuiltinName { .. } => "E_BUILTIN_NAME",
             Self::Duplicate { .. } => "E_DUPLICATE",
-            Self::NotAMod { .. } => "E_NOT_A_MOD",
         }
     }
 }

@@ -10,7 +10,7 @@ use mod_interface::{
 };
 use serde::Serialize;
 
-use super::{Core, clock::Clock, identity::ModIdentity, services};
+use super::{Core, HARNESS_GONE, clock::Clock, identity::ModIdentity, services};
 use crate::{
     hooks::{HookInput, Subject, ToolCallInput},
     tools::ToolContext,
@@ -53,6 +53,12 @@ impl ModFrame {
             tool_input: OnceLock::new(),
             clock: Clock::default(),
         }
+    }
+
+    /// Counts the time of the entry on `clock`.
+    pub(crate) fn timed_by(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
     }
 
     /// Uses the frame for another question.
@@ -158,7 +164,8 @@ impl ModFrame {
 
     /// The service's asker; fails when the harness is gone.
     fn asker(&self) -> Result<services::Asker, String> {
-        let core = self.core.upgrade().ok_or("the harness of this mod is gone")?;
+        let core = self.core.upgrade().filter(|core| !core.shutdown.is_cancelled());
+        let core = core.ok_or(HARNESS_GONE)?;
         Ok(services::Asker { core, owner: Arc::clone(&self.owner), question: self.question.clone() })
     }
 }

@@ -1,24 +1,30 @@
 //! Which mod runs now, kept where a crash cannot take it away.
 //!
-//! Every thread that enters a mod has a slot in a shared file mapping: two stores before, one after.
+//! Every thread that enters a mod has a slot in a shared file mapping: a few stores before and after.
 //! The kernel keeps the file when the process is killed, so the next start can name the mod that the
 //! last run ended in; the watchdog reads the same slots to name a mod that blocks.
 #![allow(unsafe_code)]
 
 use std::{
-    cell::Cell,
     fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
 };
 
-/// Threads beyond this many share slots: the journal then names one of the mods that ran.
+/// Threads beyond this many at a time enter mods unseen.
 const SLOTS: usize = 64;
+/// What is inside now, since when, and how many entries there have been.
+const SLOT_WORDS: usize = 3;
 const MODS: usize = 1024;
+/// A length and 64 bytes of an id.
 const NAME_WORDS: usize = 9;
-/// One word of clock, two words a slot, nine words a mod: a length and 64 bytes of its id.
-const WORDS: usize = 1 + SLOTS * 2 + MODS * NAME_WORDS;
+/// The first word is the clock; the slots come next, then the names.
+const NAMES: usize = 1 + SLOTS * SLOT_WORDS;
+const WORDS: usize = NAMES + MODS * NAME_WORDS;
 const BYTES: usize = WORDS * 8;
 
 /// Where in a mod an entry goes: a hook's slot number, or one of these.
@@ -33,6 +39,8 @@ pub(crate) mod place {
 /// What a slot says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Occupied {
+    /// The slot.
+    pub(crate) slot: usize,
     /// Counts the entries of the slot: the same number means the same entry.
     pub(crate) generation: u32,
     /// The mod's number.
@@ -51,17 +59,27 @@ pub(crate) struct Journal {
 }
 
 thread_local! {
-    static SLOT: Cell<Option<usize>> = const { Cell::new(None) };
+    static SLOT: Slot = Slot::take();
 }
 
-static NEXT_SLOT: AtomicUsize = AtomicUsize::new(0);
+/// A thread's slot, in every journal of the process. No two threads have the same one, or one would
+/// write back what the other has left.
+struct Slot(Option<usize>);
 
-fn slot() -> usize {
-    SLOT.get().unwrap_or_else(|| {
-        let slot = NEXT_SLOT.fetch_add(1, Relaxed) % SLOTS;
-        SLOT.set(Some(slot));
-        slot
-    })
+static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+static UNUSED: AtomicUsize = AtomicUsize::new(0);
+
+impl Slot {
+    fn take() -> Self {
+        let freed = FREE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Self(freed.or_else(|| Some(UNUSED.fetch_add(1, Relaxed)).filter(|slot| *slot < SLOTS)))
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        FREE.lock().unwrap_or_else(PoisonError::into_inner).extend(self.0);
+    }
 }
 
 impl Journal {
@@ -77,16 +95,18 @@ impl Journal {
 
     fn in_file(dir: &Path) -> io::Result<Self> {
         fs::create_dir_all(dir)?;
-        let file = tempfile::Builder::new().prefix("run-").suffix(".journal").tempfile_in(dir)?;
-        let (file, path) = file.keep().map_err(|error| error.error)?;
-        file.set_len(BYTES as u64)?;
-        file.lock()?;
-        Ok(Self { words: map(&file)?, file: Some((file, path)) })
+        let new = tempfile::Builder::new().prefix("run-").tempfile_in(dir)?;
+        new.as_file().set_len(BYTES as u64)?;
+        // Locked before it has the name that a sweep looks for: nobody takes it for a dead run's.
+        new.as_file().lock()?;
+        let (words, path) = (map(new.as_file())?, new.path().with_extension("journal"));
+        let file = new.persist_noclobber(&path).map_err(|error| error.error)?;
+        Ok(Self { words, file: Some((file, path)) })
     }
 
     /// Notes the id of mod number `index`.
     pub(crate) fn name(&self, index: u16, id: &str) {
-        let at = 1 + SLOTS * 2 + usize::from(index) % MODS * NAME_WORDS;
+        let at = NAMES + usize::from(index) % MODS * NAME_WORDS;
         let bytes = &id.as_bytes()[..id.len().min((NAME_WORDS - 1) * 8)];
         for (word, chunk) in self.words[at + 1..at + NAME_WORDS].iter().zip(bytes.chunks(8)) {
             let mut padded = [0; 8];
@@ -103,13 +123,15 @@ impl Journal {
 
     /// Notes that this thread enters a mod, until the guard is dropped.
     pub(crate) fn enter(&self, mod_index: u16, place: u16) -> Entered<'_> {
-        let at = 1 + slot() * 2;
-        let (state, since) = (&self.words[at], &self.words[at + 1]);
-        let before = state.load(Relaxed);
-        let generation = (before >> 32) + 1;
+        // A thread that ends has no slot any more, while code of a mod may still end with it.
+        let Some(slot) = SLOT.try_with(|slot| slot.0).ok().flatten() else { return Entered(None) };
+        let [state, since, count] = words_of(self.words, slot);
+        let left = Left { state, since, before: (state.load(Relaxed), since.load(Relaxed)) };
+        let generation = count.load(Relaxed) + 1;
+        count.store(generation, Relaxed);
         since.store(self.words[0].load(Relaxed), Relaxed);
         state.store(generation << 32 | u64::from(mod_index) << 16 | u64::from(place + 1), Relaxed);
-        Entered { state, before: before & 0xffff_ffff }
+        Entered(Some(left))
     }
 
     /// Sets the journal's clock.
@@ -132,24 +154,36 @@ impl Drop for Journal {
     }
 }
 
-/// Notes, when dropped, that the mod was left.
-pub(crate) struct Entered<'a> {
+/// Notes, when dropped, that the mod was left, for the mod that it was entered from or for nobody.
+pub(crate) struct Entered<'a>(Option<Left<'a>>);
+
+struct Left<'a> {
     state: &'a AtomicU64,
-    before: u64,
+    since: &'a AtomicU64,
+    before: (u64, u64),
 }
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        let generation = self.state.load(Relaxed) >> 32;
-        self.state.store(generation << 32 | self.before, Relaxed);
+        if let Some(Left { state, since, before }) = &self.0 {
+            since.store(before.1, Relaxed);
+            state.store(before.0, Relaxed);
+        }
     }
 }
 
+fn words_of(words: &[AtomicU64], slot: usize) -> [&AtomicU64; SLOT_WORDS] {
+    std::array::from_fn(|word| &words[1 + slot * SLOT_WORDS + word])
+}
+
 fn occupied(words: &[AtomicU64]) -> Vec<Occupied> {
-    let slots = words[1..1 + SLOTS * 2].chunks_exact(2);
-    let read = slots.map(|slot| (slot[0].load(Relaxed), slot[1].load(Relaxed)));
-    let busy = read.filter(|(state, _)| state & 0xffff != 0);
-    busy.map(|(state, since)| Occupied {
+    let read = (0..SLOTS).map(|slot| {
+        let [state, since, _] = words_of(words, slot);
+        (slot, state.load(Relaxed), since.load(Relaxed))
+    });
+    let busy = read.filter(|(_, state, _)| state & 0xffff != 0);
+    busy.map(|(slot, state, since)| Occupied {
+        slot,
         generation: (state >> 32) as u32,
         mod_index: (state >> 16) as u16,
         place: (state & 0xffff) as u16 - 1,
@@ -159,7 +193,7 @@ fn occupied(words: &[AtomicU64]) -> Vec<Occupied> {
 }
 
 fn name_of(words: &[AtomicU64], index: u16) -> String {
-    let at = 1 + SLOTS * 2 + usize::from(index) % MODS * NAME_WORDS;
+    let at = NAMES + usize::from(index) % MODS * NAME_WORDS;
     let length = (words[at].load(Relaxed) as usize).min((NAME_WORDS - 1) * 8);
     let bytes = words[at + 1..at + NAME_WORDS].iter().flat_map(|word| word.load(Relaxed).to_le_bytes());
     String::from_utf8_lossy(&bytes.take(length).collect::<Vec<_>>()).into_owned()
@@ -223,23 +257,50 @@ fn map(_file: &File) -> io::Result<&'static [AtomicU64]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Journal, LastPlace, Occupied, place, sweep};
+    use std::collections::BTreeSet;
+
+    use super::{Journal, LastPlace, Occupied, SLOT, SLOTS, place, sweep};
 
     #[test]
     fn a_slot_is_occupied_from_entry_to_leaving_and_nests() {
         let journal = Journal::in_memory();
+        let slot = SLOT.with(|slot| slot.0).unwrap();
         journal.tick(700);
         {
             let _outer = journal.enter(3, place::TOOL);
-            {
+            let outer = Occupied { slot, generation: 1, mod_index: 3, place: place::TOOL, since: 700 };
+            journal.tick(800);
+            for generation in 2..4 {
                 let _inner = journal.enter(4, 2);
-                let inner = Occupied { generation: 2, mod_index: 4, place: 2, since: 700 };
+                let inner = Occupied { slot, generation, mod_index: 4, place: 2, since: 800 };
                 assert_eq!(journal.occupied(), [inner]);
             }
-            let outer = Occupied { generation: 2, mod_index: 3, place: place::TOOL, since: 700 };
-            assert_eq!(journal.occupied(), [outer]);
+            assert_eq!(journal.occupied(), [outer], "it goes on, and is no new entry");
         }
         assert_eq!(journal.occupied(), []);
+    }
+
+    #[test]
+    fn a_thread_has_a_slot_of_its_own_until_it_ends() {
+        let journal = Journal::in_memory();
+        for _ in 0..2 * SLOTS {
+            std::thread::scope(|scope| {
+                let inside = scope.spawn(|| {
+                    let _inside = journal.enter(7, 1);
+                    journal.occupied().len()
+                });
+                assert_eq!(inside.join().unwrap(), 1);
+            });
+        }
+        let _here = journal.enter(5, 1);
+        std::thread::scope(|scope| {
+            let there = scope.spawn(|| {
+                let _there = journal.enter(6, 1);
+                journal.occupied().iter().map(|at| at.mod_index).collect::<BTreeSet<_>>()
+            });
+            assert_eq!(there.join().unwrap(), BTreeSet::from([5, 6]));
+        });
+        assert_eq!(journal.occupied().len(), 1, "the other left, and wrote nothing of it back");
     }
 
     #[test]

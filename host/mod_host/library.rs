@@ -11,6 +11,7 @@
 #![allow(unsafe_code)]
 
 use std::{
+    error::Error as _,
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
@@ -53,7 +54,16 @@ impl Sealed {
     pub(crate) fn load(self) -> Result<Library, LoadError> {
         let path = self.path;
         drop(self.bytes);
-        self.place.load().map_err(|error| LoadError::CannotLoad { path, error: error.to_string() })
+        self.place.load().map_err(|error| LoadError::CannotLoad { path, error: said(&error) })
+    }
+}
+
+/// What the system's loader says, without the name that the library has while it is loaded.
+fn said(error: &libloading::Error) -> String {
+    let said = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    match said.split_once(": ") {
+        Some((name, reason)) if name.starts_with("/proc/self/fd/") => reason.to_owned(),
+        _ => said,
     }
 }
 

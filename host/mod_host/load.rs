@@ -18,6 +18,7 @@ use registry::{HostFacts, object};
 use super::{
     Code, Core, Expected, LoadError, LoadedMod, Origin, Planned, abi_check,
     adapter::PendingEntry,
+    clock::Clock,
     frame::{ModFrame, Question},
     identity::ModIdentity,
     journal::place,
@@ -25,8 +26,8 @@ use super::{
 };
 use crate::hooks::HookFault;
 
-/// How long a mod may take to load: its constructors and its factory together.
-pub(crate) const LOAD_LIMIT: Duration = Duration::from_secs(10);
+/// How much longer than its limit a load is waited for: the factory's own limit tells more.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// What this machine and this host are, for the static checks.
 pub fn host_facts() -> HostFacts {
@@ -55,11 +56,8 @@ pub(crate) async fn load(
     let (identity, version, sha256) = match planned.code {
         Code::BuiltIn { name, root } => {
             let Some(identity) = identify(core, name, index, &origin, disabled)? else { return Ok(None) };
-            run(core, &identity, move |core, identity, in_factory| {
-                in_factory.store(true, Relaxed);
-                register(core, identity, root)
-            })
-            .await?;
+            run(core, &identity, move |core, identity, progress| register(core, identity, progress, root))
+                .await?;
             (identity, root.version().to_string(), None)
         }
         Code::Library { path, expected } => {
@@ -73,10 +71,9 @@ pub(crate) async fn load(
                 return Ok(None);
             };
             let (version, sha256) = (checked.version.clone(), checked.sealed.sha256.clone());
-            run(core, &identity, move |core, identity, in_factory| {
+            run(core, &identity, move |core, identity, progress| {
                 let root = root_module(core, identity, checked)?;
-                in_factory.store(true, Relaxed);
-                register(core, identity, root)
+                register(core, identity, progress, root)
             })
             .await?;
             (identity, version, Some(sha256))
@@ -101,7 +98,10 @@ fn identify(
         Origin::BuiltIn => LoadError::BuiltinName { name: name.to_owned() },
         first => LoadError::Duplicate { name: name.to_owned(), first: first.to_string() },
     })?;
-    Ok(Some(Arc::new(ModIdentity::new(index, name))))
+    let identity = ModIdentity::new(index, name);
+    // Before anything of it runs: a constructor may be where this process ends.
+    core.journal.name(index, &identity.id);
+    Ok(Some(Arc::new(identity)))
 }
 
 fn check(path: &std::path::Path, expected: Option<&Expected>) -> Result<Checked, LoadError> {
@@ -117,22 +117,16 @@ fn check(path: &std::path::Path, expected: Option<&Expected>) -> Result<Checked,
         .map_err(|refusal| registry::Error::Refused { file: path.to_owned(), refusal })?;
     let (name, version) = (metadata.name, metadata.version.to_string());
     if let Some(expected) = expected {
-        same_identity(&name, &version, &expected.name, &expected.version)?;
+        let (got, expected) = (shown(&name, &version), shown(&expected.name, &expected.version));
+        if got != expected {
+            return Err(LoadError::Identity { got, expected });
+        }
     }
     Ok(Checked { sealed, name, version })
 }
 
-fn same_identity(
-    name: &str,
-    version: &str,
-    expected_name: &str,
-    expected_version: &str,
-) -> Result<(), LoadError> {
-    if (name, version) == (expected_name, expected_version) {
-        return Ok(());
-    }
-    let (got, expected) = (format!("{name} {version}"), format!("{expected_name} {expected_version}"));
-    Err(LoadError::Identity { got, expected })
+fn shown(name: &str, version: &str) -> String {
+    format!("{name} {version}")
 }
 
 /// Runs the library's constructors, and proves that its root module is one.
@@ -146,57 +140,71 @@ fn root_module(core: &Core, identity: &ModIdentity, checked: Checked) -> Result<
     // Never unloaded, whatever came of it.
     std::mem::forget(library);
     let root = root?;
-    same_identity(root.name().as_str(), root.version().as_str(), &name, &version)?;
-    Ok(root)
+    let (got, expected) = (shown(&root.name(), &root.version()), shown(&name, &version));
+    if got == expected { Ok(root) } else { Err(LoadError::TwoIdentities { got, expected }) }
+}
+
+/// How far the load of a mod is, for who waits for it.
+#[derive(Clone, Default)]
+struct Progress {
+    in_factory: Arc<AtomicBool>,
+    clock: Clock,
 }
 
 /// Runs the factory to its end.
-fn register(core: &Arc<Core>, identity: &Arc<ModIdentity>, root: ModRootRef) -> Result<(), LoadError> {
-    core.journal.name(identity.index, &identity.id);
-    let frame = OwnFrame::new(ModFrame::new(core, identity, Question::Factory));
+fn register(
+    core: &Arc<Core>,
+    identity: &Arc<ModIdentity>,
+    progress: &Progress,
+    root: ModRootRef,
+) -> Result<(), LoadError> {
+    progress.in_factory.store(true, Relaxed);
+    let host = ModFrame::new(core, identity, Question::Factory).timed_by(progress.clock.clone());
+    let frame = OwnFrame::new(host);
     let future = {
         let _inside = core.journal.enter(identity.index, place::FACTORY);
         root.register()(frame.frame().clone())
     };
     let pending = PendingEntry::new(future, Arc::clone(&core.journal), identity.index, place::FACTORY);
-    let answer = core.runtime.block_on(pending.bounded(frame.host().clock(), Some(LOAD_LIMIT)));
+    let answer = core.runtime.block_on(pending.bounded(frame.host().clock(), Some(core.load_timeout)));
     answer.map(drop).map_err(|fault| match fault {
-        HookFault::Timeout(_) => stuck(identity, "factory"),
+        HookFault::Timeout(_) => stuck(core, identity, "factory"),
         fault => LoadError::Factory { error: fault.to_string() },
     })
 }
 
-fn stuck(identity: &ModIdentity, place: &'static str) -> LoadError {
-    LoadError::Stuck { name: identity.name.to_string(), place, seconds: LOAD_LIMIT.as_secs() }
+fn stuck(core: &Core, identity: &ModIdentity, place: &'static str) -> LoadError {
+    LoadError::Stuck { name: identity.name.to_string(), place, limit: core.load_timeout }
 }
 
 /// Runs a load on a thread of its own: a constructor or a factory that never returns costs that thread,
 /// not the start.
 async fn run<F>(core: &Arc<Core>, identity: &Arc<ModIdentity>, load: F) -> Result<(), LoadError>
 where
-    F: FnOnce(&Arc<Core>, &Arc<ModIdentity>, &AtomicBool) -> Result<(), LoadError> + Send + 'static,
+    F: FnOnce(&Arc<Core>, &Arc<ModIdentity>, &Progress) -> Result<(), LoadError> + Send + 'static,
 {
     let (send, receive) = tokio::sync::oneshot::channel();
-    let in_factory = Arc::new(AtomicBool::new(false));
-    let (their_core, their_identity, entered) =
-        (Arc::clone(core), Arc::clone(identity), Arc::clone(&in_factory));
+    let progress = Progress::default();
+    let (their_core, their_identity, told) = (Arc::clone(core), Arc::clone(identity), progress.clone());
     let spawned = thread::Builder::new().name(format!("load {}", identity.name)).spawn(move || {
-        let result = load(&their_core, &their_identity, &entered);
+        let result = load(&their_core, &their_identity, &told);
         // Nobody waits any more: the start gave this mod up.
         let _late = send.send(result);
     });
     let failed = |error: String| LoadError::Factory { error };
     spawned.map_err(|error| failed(format!("no thread to load it on: {error}")))?;
-    // A little longer than the factory's own limit, which tells more.
-    let waited = tokio::time::timeout(LOAD_LIMIT + Duration::from_secs(1), receive).await;
-    let result = match waited {
-        Ok(Ok(result)) => result,
-        Ok(Err(_)) => Err(failed("the loading thread ended without a word".to_owned())),
-        Err(_) if in_factory.load(Relaxed) => Err(stuck(identity, "factory")),
-        Err(_) => Err(stuck(identity, "constructor")),
+    let result = tokio::select! {
+        biased;
+        result = receive => {
+            result.unwrap_or_else(|_| Err(failed("the loading thread ended without a word".to_owned())))
+        }
+        () = progress.clock.used_up(core.load_timeout + GRACE) => {
+            let in_factory = progress.in_factory.load(Relaxed);
+            Err(stuck(core, identity, if in_factory { "factory" } else { "constructor" }))
+        }
     };
     if result.is_err() {
-        core.dispose_all(identity);
+        core.close(identity);
     }
     result
 }

@@ -52,6 +52,9 @@ use crate::{
     hooks::{Handlers, Mods},
 };
 
+/// What a mod is told that calls when there is nobody any more to answer.
+const HARNESS_GONE: &str = "the harness of this mod is gone";
+
 /// The mods of a harness. Dropping it undoes every registration.
 pub struct ModHost {
     core: Arc<Core>,

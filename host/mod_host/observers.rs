@@ -73,8 +73,12 @@ impl Observer {
             Entry::Pending(_) => Some(HookFault::Invalid("an observer cannot wait".to_owned())),
         };
         if took > SLOW && !self.named_slow.swap(true, Relaxed) {
-            let notice =
-                format!("{} held the run up for {} ms on {}", self.owner.id, took.as_millis(), self.place());
+            let notice = format!(
+                "{} held the run up for {} ms on {}",
+                self.owner.id,
+                took.as_millis(),
+                self.kind.as_str()
+            );
             self.bus.emitter(Arc::clone(&event.agent_id)).notice(NoticeLevel::Warning, notice);
         }
         if let Some(fault) = fault {

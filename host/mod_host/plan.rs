@@ -148,14 +148,15 @@ impl Lookup<'_> {
             Err(error) => {
                 let path = folder.to_owned();
                 let origin = origin(scope, folder.display().to_string());
-                return plan.problems.push((origin, LoadError::Unreadable { path, error }));
+                return plan.problems.push((origin, LoadError::Folder { path, error }));
             }
         };
         let mut paths: Vec<_> =
             entries.flatten().map(|entry| entry.path()).filter(|path| is_scanned(path)).collect();
         paths.sort();
-        let foreign =
-            paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "ts")).count();
+        let all = paths.len();
+        paths.retain(|path| !is_typescript(path));
+        let foreign = all - paths.len();
         if foreign > 0 {
             let text = format!(
                 "{foreign} TypeScript mods in {} are not native and were left alone",
@@ -232,6 +233,9 @@ fn loose(path: &Path) -> Code {
 
 /// A directory with a manifest: the library that it has for this machine.
 fn directory(dir: &Path, host: &HostFacts) -> Result<Code, LoadError> {
+    if !dir.join(manifest::FILE_NAME).exists() {
+        return Err(LoadError::NoManifest { path: dir.to_owned() });
+    }
     let manifest = Manifest::read(dir)?.manifest;
     let artifact = manifest.choose(host)?;
     let expected = Expected {
@@ -253,6 +257,13 @@ fn origin(scope: Scope, source: String) -> Origin {
 fn is_scanned(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     !name.starts_with('.') && name != "node_modules"
+}
+
+/// A mod of the kind that is not native: a file, or a package's folder.
+fn is_typescript(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "ts")
+        || (!path.join(manifest::FILE_NAME).exists()
+            && ["package.json", "index.ts"].iter().any(|file| path.join(file).exists()))
 }
 
 fn is_library(path: &Path) -> bool {

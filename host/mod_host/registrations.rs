@@ -1,7 +1,7 @@
 //! What the mods registered, in order, and how to undo it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
@@ -43,17 +43,40 @@ pub(crate) struct Registrations {
 struct Table {
     last_id: u64,
     rows: Vec<Row>,
+    // Mods that did not load, by number: code of theirs may still run.
+    closed: BTreeSet<u16>,
+    over: bool,
+}
+
+impl Table {
+    fn refusal(&self, owner: &ModIdentity) -> Option<&'static str> {
+        if self.over {
+            return Some(super::HARNESS_GONE);
+        }
+        self.closed
+            .contains(&owner.index)
+            .then_some("this mod did not load, it can register nothing any more")
+    }
 }
 
 impl Registrations {
-    pub(crate) fn add(&self, owner: &Arc<ModIdentity>, what: What) -> u64 {
+    /// Adds a registration, and gives its number.
+    ///
+    /// # Errors
+    /// Why it was dropped: the mod did not load, or the harness is gone.
+    pub(crate) fn add(&self, owner: &Arc<ModIdentity>, what: What) -> Result<u64, &'static str> {
         let mut table = self.table();
+        if let Some(refusal) = table.refusal(owner) {
+            // Not under the lock: what is dropped is code of the mod.
+            drop(table);
+            return Err(refusal);
+        }
         table.last_id += 1;
         let id = table.last_id;
         let at = table.rows.partition_point(|row| (row.owner.index, row.id) < (owner.index, id));
         table.rows.insert(at, Row { id, owner: Arc::clone(owner), what });
         self.publish(&table);
-        id
+        Ok(id)
     }
 
     /// Undoes one registration of `owner`; one that is not there is none to undo.
@@ -61,13 +84,15 @@ impl Registrations {
         self.remove(|row| row.id == id && row.owner.index == owner.index)
     }
 
-    /// Undoes all registrations of `owner`.
-    pub(crate) fn dispose_all(&self, owner: &ModIdentity) -> Vec<What> {
+    /// Undoes all registrations of `owner`, and takes no more of it.
+    pub(crate) fn close(&self, owner: &ModIdentity) -> Vec<What> {
+        self.table().closed.insert(owner.index);
         self.remove(|row| row.owner.index == owner.index)
     }
 
-    /// Undoes all registrations.
+    /// Undoes all registrations, and takes no more.
     pub(crate) fn clear(&self) -> Vec<What> {
+        self.table().over = true;
         self.remove(|_| true)
     }
 

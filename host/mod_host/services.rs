@@ -149,14 +149,14 @@ pub(crate) fn add(asker: &Asker, kind: &str, spec: &str, callable: Callable) -> 
     match kind {
         "tool" => {
             let spec: ToolSpec = parse(kind, spec)?;
-            Ok(core.add_tool(owner, ModTool::new(core, owner, spec, callable)))
+            core.add_tool(owner, ModTool::new(core, owner, spec, callable))
         }
-        "command" => Ok(core.add_command(owner, ModCommand::new(core, owner, parse(kind, spec)?, callable))),
+        "command" => core.add_command(owner, ModCommand::new(core, owner, parse(kind, spec)?, callable)),
         "event" => {
             let spec: EventSpec = parse(kind, spec)?;
             let event =
                 EventKind::from_wire(&spec.kind).ok_or_else(|| format!("no such event: {}", spec.kind))?;
-            Ok(core.add_observer(owner, Observer::new(core, owner, event, callable)))
+            core.add_observer(owner, Observer::new(core, owner, event, callable))
         }
         _ => Err(format!("this host (interface {}) has nothing to register of kind: {kind}", interface())),
     }
@@ -179,7 +179,7 @@ pub(crate) fn add_hooks(asker: &Asker, spec: &str, hooks: HookObject) -> Result<
     let spec: HooksSpec = parse("hooks", spec)?;
     let adapter =
         HookAdapter::new(Arc::clone(&asker.core), Arc::clone(&asker.owner), hooks, spec.fail_closed);
-    Ok(asker.core.add_hooks(&asker.owner, Arc::new(adapter)))
+    asker.core.add_hooks(&asker.owner, Arc::new(adapter))
 }
 
 fn parse<T: DeserializeOwned>(service: &str, args: &str) -> Result<T, String> {

@@ -4,6 +4,7 @@
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use mod_interface::types::{AgentEvent, EventPayload};
@@ -27,11 +28,12 @@ pub struct Trial {
     pub warnings: Vec<String>,
 }
 
-/// Loads the mod at `path`, as `--mod` would, and runs its factory, with nobody there to answer it.
+/// Loads the mod at `path`, as `--mod` would, and runs its factory, with nobody there to answer it. It
+/// has `limit` to do so.
 ///
 /// # Errors
 /// Why it does not load.
-pub async fn trial(path: PathBuf, cwd: PathBuf) -> Result<Trial, LoadError> {
+pub async fn trial(path: PathBuf, cwd: PathBuf, limit: Duration) -> Result<Trial, LoadError> {
     let bus = EventBus::new();
     let warnings = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&warnings);
@@ -47,6 +49,7 @@ pub async fn trial(path: PathBuf, cwd: PathBuf) -> Result<Trial, LoadError> {
         cwd: cwd.into(),
         options: std::collections::BTreeMap::new(),
         hook_timeout: None,
+        load_timeout: limit,
         journal_dir: None,
         log_file: None,
     });

@@ -55,14 +55,14 @@ pub(crate) fn name(place: u16) -> &'static str {
     }
 }
 
-/// Since when each entry is seen, and whether it was named.
+/// Since when each entry, by slot and generation, is seen, and whether it was named.
 #[derive(Default)]
-struct Seen(HashMap<(u32, u16, u16), (Duration, bool)>);
+struct Seen(HashMap<(usize, u32), (Duration, bool)>);
 
 impl Seen {
     /// The entries that are to be named now: once each.
     fn look(&mut self, now: Duration, occupied: &[Occupied]) -> Vec<Occupied> {
-        let key = |at: &Occupied| (at.generation, at.mod_index, at.place);
+        let key = |at: &Occupied| (at.slot, at.generation);
         self.0.retain(|entry, _| occupied.iter().any(|at| key(at) == *entry));
         let mut named = Vec::new();
         for at in occupied {
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_named_once_when_it_lasts_two_seconds() {
-        let at = |generation| Occupied { generation, mod_index: 1, place: 2, since: 0 };
+        let at = |generation| Occupied { slot: 0, generation, mod_index: 1, place: 2, since: 0 };
         let mut seen = Seen::default();
         let mut look = |millis, generation| seen.look(Duration::from_millis(millis), &[at(generation)]);
         assert_eq!(look(0, 1), []);

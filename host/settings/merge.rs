@@ -5,6 +5,10 @@ use super::{Api, Layer, ModLayer, Permissions, Scope, SigningMode, ToolExecution
 /// How long a hook may take of its own time, unless the settings say otherwise.
 const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long a mod may take to load, its constructors and its factory together, unless the settings say
+/// otherwise.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// The settings of both scopes, as they were read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Loaded {
@@ -95,6 +99,12 @@ impl Mods {
         Some(set.unwrap_or(HOOK_TIMEOUT)).filter(|timeout| !timeout.is_zero())
     }
 
+    /// How long a mod may take to load. There is always an end to it: a start waits for its mods.
+    pub fn load_timeout(&self) -> Duration {
+        let set = self.project.load_timeout_ms.or(self.user.load_timeout_ms);
+        set.map_or(LOAD_TIMEOUT, |millis| Duration::from_millis(millis.get().into()))
+    }
+
     /// How strict signing is: a project may only tighten what the user set.
     pub fn signing_mode(&self) -> SigningMode {
         self.user.signing.mode.max(self.project.signing.mode).unwrap_or(SigningMode::Tofu)
@@ -172,5 +182,14 @@ mod tests {
         assert_eq!(timeout("{}", "{}"), Some(Duration::from_secs(10)));
         assert_eq!(timeout(r#"{"mods": {"hookTimeoutMs": 50}}"#, "{}"), Some(Duration::from_millis(50)));
         assert_eq!(timeout(r#"{"mods": {"hookTimeoutMs": 50}}"#, r#"{"mods": {"hookTimeoutMs": 0}}"#), None);
+    }
+
+    #[test]
+    fn a_load_timeout_is_ten_seconds_unless_a_file_says_otherwise() {
+        let timeout = |user, project| loaded(user, project).merge(true).mods.load_timeout();
+        assert_eq!(timeout("{}", "{}"), Duration::from_secs(10));
+        assert_eq!(timeout(r#"{"mods": {"loadTimeoutMs": 50}}"#, "{}"), Duration::from_millis(50));
+        let project = r#"{"mods": {"loadTimeoutMs": 70}}"#;
+        assert_eq!(timeout(r#"{"mods": {"loadTimeoutMs": 50}}"#, project), Duration::from_millis(70));
     }
 }

@@ -46,6 +46,7 @@ fn every_key_is_read() {
                 "paths": ["./b"],
                 "sources": ["npm:c", {"source": "o/r", "mods": ["!x"]}, {"source": "d"},],
                 "hookTimeoutMs": 5,
+                "loadTimeoutMs": 6,
                 "signing": {"mode": "require", "keys": {"npm:@t/*": ["RW"]}}
             },
             "api": {"maxAttempts": 3, "baseDelayMs": 7},
@@ -69,6 +70,7 @@ fn every_key_is_read() {
             paths: vec!["./b".into()],
             sources: vec![source("npm:c", &[]), source("o/r", &["!x"]), source("d", &[])],
             hook_timeout_ms: Some(5),
+            load_timeout_ms: NonZeroU32::new(6),
             signing: Signing {
                 mode: Some(SigningMode::Require),
                 keys: BTreeMap::from([("npm:@t/*".into(), vec!["RW".into()])]),

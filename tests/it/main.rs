@@ -4,7 +4,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod architecture;
+#[cfg(target_os = "linux")]
+mod bad_input;
+mod interrupt;
 mod mods;
+mod mods_commands;
 mod openai;
+mod openai_cmd;
+mod print_mode;
+mod print_permissions;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,4 +1,8 @@
 //! What the integration tests share.
 
 pub(crate) mod aimock;
+pub(crate) mod cmd;
+#[cfg(target_os = "linux")]
+pub(crate) mod fixtures;
+pub(crate) mod run;
 pub(crate) mod session;

@@ -37,6 +37,10 @@ impl Folders {
         Self { dir }
     }
 
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
     pub(crate) fn home(&self) -> PathBuf {
         self.dir.path().join("home")
     }

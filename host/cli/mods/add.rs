@@ -5,11 +5,7 @@ use registry::{Installed, Installer, State, install::Step};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{
-    Context,
-    list::registered_line,
-    trial::{self, Trial},
-};
+use super::{Context, list::registered_line, trial::Trial};
 use crate::{
     cli::{
         args::AddArgs,
@@ -88,12 +84,13 @@ impl Context<'_> {
         trials.context("nothing was installed")
     }
 
-    async fn try_all(&self, places: &Places, scope_root: &Path) -> Result<Vec<Trial>, trial::Error> {
+    async fn try_all(&self, places: &Places, scope_root: &Path) -> anyhow::Result<Vec<Trial>> {
+        let limit = settings::load(places)?.merge(false).mods.load_timeout();
         let mut trials = Vec::new();
         for candidate in registry::installed(scope_root, &self.facts) {
             // A mod without a library for this machine is a warning of the real installation.
             if let State::Ok(found) = candidate.state {
-                trials.push(self.trials(places).run(&found.name, &found.library).await?);
+                trials.push(self.trials(places, limit).run(&found.name, &found.library).await?);
             }
         }
         Ok(trials)

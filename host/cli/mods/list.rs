@@ -38,7 +38,8 @@ impl Context<'_> {
         let settings = settings::load(&places)?;
         let (mut mods, notices) = find(&places, &settings, &self.facts)?;
         if !args.unloaded {
-            let trials = self.trials(&places);
+            let limit = settings.merge(false).mods.load_timeout();
+            let trials = self.trials(&places, limit);
             let tried = futures::stream::iter(mods).map(|found| tried(&trials, found));
             mods = tried.buffered(AT_ONCE).collect().await;
         }

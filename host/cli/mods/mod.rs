@@ -12,7 +12,10 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use registry::HostFacts;
 
@@ -40,12 +43,10 @@ impl Context<'_> {
             ModsCommand::Pack(args) => self.pack(args),
             ModsCommand::Inspect(args) => self.inspect(args),
             ModsCommand::Verify(args) => self.verify(args),
-            ModsCommand::TrialLoad { path } => {
-                writeln!(
-                    self.streams.out,
-                    "{}",
-                    trial::load(self.typed(path), self.process.cwd.clone()).await?
-                )?;
+            ModsCommand::TrialLoad { path, limit_ms } => {
+                let limit = Duration::from_millis(*limit_ms);
+                let told = trial::load(self.typed(path), self.process.cwd.clone(), limit).await?;
+                writeln!(self.streams.out, "{told}")?;
                 Ok(Exit::Success)
             }
         }
@@ -60,8 +61,8 @@ impl Context<'_> {
         self.process.cwd.join(path)
     }
 
-    /// Loads mods in child processes of this program.
-    fn trials<'p>(&'p self, places: &'p Places) -> trial::Trials<'p> {
-        trial::Trials { exe: &self.process.exe, cwd: &places.cwd, limit: trial::LIMIT }
+    /// Loads mods in child processes of this program, each within `limit`.
+    fn trials<'p>(&'p self, places: &'p Places, limit: Duration) -> trial::Trials<'p> {
+        trial::Trials { exe: &self.process.exe, cwd: &places.cwd, limit }
     }
 }

@@ -375,6 +375,6 @@ fn an_empty_list_says_how_to_fill_it() {
 fn the_child_tells_why_a_mod_does_not_load() {
     let machine = Machine::new();
     fs::write(machine.path("work/x.so"), "hello").unwrap();
-    let (exit, _) = machine.run("cmd mods trial-load x.so");
+    let (exit, _) = machine.run("cmd mods trial-load --limit-ms 10000 x.so");
     assert!(exit.unwrap_err().starts_with("work/x.so: not a shared library"));
 }

@@ -12,9 +12,6 @@ use tokio::process::Command;
 
 use crate::mod_host;
 
-/// How long a mod may take to load.
-pub(super) const LIMIT: Duration = Duration::from_secs(10);
-
 /// What a mod did when it was loaded, as the child tells it.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Trial {
@@ -29,7 +26,7 @@ pub(super) struct Trial {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
     /// It never came back.
-    #[error("the mod {name} did not load within {} s: its constructor or its factory never returns", limit.as_secs())]
+    #[error("the mod {name} did not load within {limit:?}: its constructor or its factory never returns")]
     TimedOut { name: String, limit: Duration },
     /// It took the process with it.
     #[error("the mod {name} ended the process while it was loaded: {status}")]
@@ -54,7 +51,7 @@ impl Trials<'_> {
     pub(super) async fn run(&self, name: &str, path: &Path) -> Result<Trial, Error> {
         let name = name.to_owned();
         let child = Command::new(self.exe)
-            .args(["mods", "trial-load"])
+            .args(["mods", "trial-load", "--limit-ms", &self.limit.as_millis().to_string()])
             .arg(path)
             .current_dir(self.cwd)
             .stdin(Stdio::null())
@@ -93,12 +90,12 @@ fn last_line(bytes: &[u8]) -> Option<&str> {
 
 /// What the child does: loads the mod, and prints what it registered as one line of JSON. It ends by
 /// itself should nobody be there any more to end it.
-pub(super) async fn load(path: PathBuf, cwd: PathBuf) -> anyhow::Result<String> {
-    std::thread::Builder::new().name("limit".to_owned()).spawn(|| {
-        std::thread::sleep(2 * LIMIT);
+pub(super) async fn load(path: PathBuf, cwd: PathBuf, limit: Duration) -> anyhow::Result<String> {
+    std::thread::Builder::new().name("limit".to_owned()).spawn(move || {
+        std::thread::sleep(2 * limit);
         signal_hook::low_level::exit(3);
     })?;
-    Ok(serde_json::to_string(&mod_host::trial(path, cwd).await?)?)
+    Ok(serde_json::to_string(&mod_host::trial(path, cwd, limit).await?)?)
 }
 
 #[cfg(test)]
@@ -106,6 +103,8 @@ mod tests {
     use std::{fs, os::unix::fs::PermissionsExt};
 
     use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(10);
 
     /// A program that stands in for this one: a shell script.
     fn program(folder: &Path, script: &str) -> PathBuf {
@@ -127,7 +126,7 @@ mod tests {
     fn what_a_mod_registered_is_the_last_line_that_the_child_prints() {
         let json = r#"{"name":"guard","version":"1.0.0","registered":{"hooks":["onStop"]},"warnings":[]}"#;
         let script = format!(
-            "[ \"$*\" = 'mods trial-load /a/mod' ] || exit 9\necho hello from the mod\necho '{json}'"
+            "[ \"$*\" = 'mods trial-load --limit-ms 10000 /a/mod' ] || exit 9\necho hello from the mod\necho '{json}'"
         );
         let registered = BTreeMap::from([("hooks".into(), vec!["onStop".into()])]);
         assert_eq!(
@@ -169,7 +168,7 @@ mod tests {
         let told = tried(&script, Duration::from_secs(1)).unwrap_err();
         assert_eq!(
             told,
-            "the mod guard did not load within 1 s: its constructor or its factory never returns"
+            "the mod guard did not load within 1s: its constructor or its factory never returns"
         );
         let pid: i32 = fs::read_to_string(pid_file).unwrap().trim().parse().unwrap();
         let pid = rustix::process::Pid::from_raw(pid).unwrap();

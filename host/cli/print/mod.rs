@@ -1,4 +1,9 @@
 //! Print mode: one prompt, one answer.
+//!
+//! What stands on standard output is the format's alone: a text, one JSON object, or one JSON object a
+//! line. A run that could not begin keeps to that: `json` is still one object, its `error` set and its
+//! `result` null, and the last line of `stream-json` is a `run_error`. A wrong command line alone leaves
+//! it empty.
 
 mod lines;
 mod printer;
@@ -10,16 +15,15 @@ use std::{
     sync::Arc,
 };
 
-use mod_interface::types::{AgentEvent, EventPayload, MAIN_AGENT, NoticeLevel, StopReason};
+use mod_interface::types::StopReason;
 use tokio_util::sync::CancellationToken;
 
 use self::{lines::Writer, printer::Printer};
 use super::{
     args::OutputFormat,
-    output::Exit,
+    output::{Exit, Usage, describe},
     request::{Ended, Finished, RunPrompt, RunRequest},
 };
-use crate::events::EventSink;
 
 /// How a run is printed.
 pub(super) struct Printing<O, E> {
@@ -32,14 +36,15 @@ pub(super) struct Printing<O, E> {
 }
 
 impl<O: Write + Send + 'static, E: Write + Send + 'static> Printing<O, E> {
-    /// Runs a prompt and prints what comes of it. A reader that goes away interrupts the run.
+    /// Runs a prompt and prints what comes of it, or why there is no request to run. A reader that goes
+    /// away interrupts the run.
     ///
     /// # Errors
     /// The run could not begin, or its result could not be printed.
     pub(super) async fn run(
         self,
         run_prompt: &RunPrompt,
-        request: RunRequest,
+        request: anyhow::Result<RunRequest>,
         cancel: CancellationToken,
     ) -> anyhow::Result<Exit> {
         let broken = cancel.clone();
@@ -51,17 +56,19 @@ impl<O: Write + Send + 'static, E: Write + Send + 'static> Printing<O, E> {
             lines,
             seen: Default::default(),
         });
-        for warning in &request.settings.warnings {
-            printer.emit(&AgentEvent {
-                payload: EventPayload::Notice { level: NoticeLevel::Warning, message: warning.clone() },
-                agent_id: MAIN_AGENT.into(),
-            });
-        }
-        // A task of its own: a mod that never returns keeps a worker thread, and not this one.
-        let run = tokio::spawn(run_prompt(request, printer.clone(), cancel));
-        let finished = run.await.map_err(anyhow::Error::from).flatten();
-        if let Ok(finished) = &finished {
-            printer.end(&finished.ended);
+        let finished = match request {
+            Ok(request) => {
+                request.settings.warnings.iter().for_each(|warning| printer.warn(warning));
+                // A task of its own: a mod that never returns keeps a worker thread, and not this one.
+                let run = tokio::spawn(run_prompt(request, printer.clone(), cancel));
+                run.await.map_err(anyhow::Error::from).flatten()
+            }
+            Err(error) => Err(error),
+        };
+        match &finished {
+            Ok(finished) => printer.end(&finished.ended),
+            Err(error) if error.is::<Usage>() => {}
+            Err(error) => printer.not_begun(&describe(error)),
         }
         let written = tokio::task::spawn_blocking(|| writer.finish()).await?;
         let finished = finished?;

@@ -29,6 +29,11 @@ pub struct Registration {
 }
 
 impl Registration {
+    /// Whether it was accepted. Only a tool or a command can be refused.
+    pub fn is_active(&self) -> bool {
+        self.id != 0
+    }
+
     /// Undoes just this registration. A second call does nothing. In the middle of a round it takes
     /// effect at the next one.
     pub fn dispose(&self) {
@@ -73,17 +78,20 @@ impl ModApi {
 
     /// Adds a tool, for the model to call from its next call on.
     ///
+    /// One that cannot be added, because its name is taken or its schema is none, is told as a
+    /// `mod_error`; the mod goes on without it, and the registration [is not active](Registration::is_active).
+    ///
     /// # Errors
-    /// A tool of that name is there; the schema is none.
+    /// The harness is gone.
     pub fn add_tool(&self, tool: Tool) -> Result<Registration> {
         let (spec, callable) = tool.into_parts(&self.runtime);
         self.add("tool", &serde_json::to_value(spec)?, callable)
     }
 
-    /// Adds a slash command.
+    /// Adds a slash command. One that cannot be added is told as for [`Self::add_tool`].
     ///
     /// # Errors
-    /// A command of that name is there; the name is none.
+    /// The harness is gone.
     pub fn add_command(&self, command: Command) -> Result<Registration> {
         let (spec, callable) = command.into_parts(&self.runtime);
         self.add("command", &spec, callable)

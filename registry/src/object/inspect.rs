@@ -68,6 +68,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Refusal> {
         FileKind::MachOFat32 | FileKind::MachOFat64 => {
             return Err(not_a_library("a universal file, split it with lipo -thin, one artifact a target"));
         }
+        FileKind::Archive => return Err(not_a_library("a static library")),
         _ => return Err(not_a_library("another kind of object file")),
     };
     let damaged =

@@ -6,7 +6,8 @@ use super::{
 };
 
 /// All that is compiled.
-const ALL: &[&str] = &["host", "mod-interface", "registry", "mods", "tests", "examples"];
+const ALL: &[&str] =
+    &["host", "mod-interface/src", "mod-interface/tests", "registry", "mods", "tests", "benches", "examples"];
 
 /// Where `unsafe` may stand: a file, or all below a folder; and why.
 const UNSAFE: &[(&str, &str)] = &[
