@@ -5,6 +5,8 @@
 
 mod architecture;
 #[cfg(target_os = "linux")]
+mod bad_files;
+#[cfg(target_os = "linux")]
 mod bad_input;
 mod interrupt;
 mod mods;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::{
     builtin,
-    mod_host::{Code, Expected, Lookup, Origin, Plan, Planned},
+    mod_host::{Code, Expected, LoadError, Lookup, Origin, Plan, Planned},
     settings::{Loaded, ModHash, Mods, Places, Trust},
 };
 
@@ -94,11 +94,13 @@ pub(super) fn find(
     }
     let mut found: Vec<_> = mods.into_iter().map(|planned| look(planned, facts)).collect();
     judge(&mut found, &settings.mods, |hash| trust.is_trusted(&places.cwd, &BTreeSet::from([hash])));
-    found.extend(problems.into_iter().map(|(origin, error)| {
-        let reason = format!("{error} [{}]", error.code());
-        Found { state: State::Failed(reason), ..unknown(origin) }
-    }));
+    let problems = problems.into_iter();
+    found.extend(problems.map(|(origin, error)| Found { state: failed(&error), ..unknown(origin) }));
     Ok((found, notices))
+}
+
+fn failed(error: &LoadError) -> State {
+    State::Failed(format!("{error} [{}]", error.code()))
 }
 
 fn unknown(origin: Origin) -> Found {
@@ -126,49 +128,46 @@ fn look(planned: Planned, facts: &HostFacts) -> Found {
         }
         Code::Library { path, expected } => (path, expected),
     };
-    let looked = library(&path, expected.as_ref(), facts);
+    let looked = library(&path, facts);
     let found = Found {
         name: expected.as_ref().map(|expected| expected.name.clone()),
         version: expected.as_ref().map(|expected| expected.version.clone()),
-        library: Some(path),
+        library: Some(path.clone()),
         ..found
     };
     match looked {
-        Ok((metadata, hash, state)) => Found {
-            name: Some(metadata.name),
-            version: Some(metadata.version.to_string()),
-            interface: Some(show(metadata.interface)),
-            sha256: Some(hash.sha256),
-            hash: Some(state),
-            state: match state {
-                HashState::Differs => {
-                    State::Failed("the library is not the one that was installed".to_owned())
+        Ok((metadata, FileHash { sha256, .. })) => {
+            let (hash, state) = match expected {
+                None => (HashState::Unlocked, State::Found),
+                Some(Expected { sha256: expected, .. }) if expected == sha256 => {
+                    (HashState::Ok, State::Found)
                 }
-                HashState::Ok | HashState::Unlocked => State::Found,
-            },
-            ..found
-        },
+                Some(Expected { sha256: expected, .. }) => {
+                    (HashState::Differs, failed(&LoadError::Hash { path, expected, got: sha256.clone() }))
+                }
+            };
+            Found {
+                name: Some(metadata.name),
+                version: Some(metadata.version.to_string()),
+                interface: Some(show(metadata.interface)),
+                sha256: Some(sha256),
+                hash: Some(hash),
+                state,
+                ..found
+            }
+        }
         Err(reason) => Found { state: State::Failed(reason), ..found },
     }
 }
 
 /// Reads a library and checks it, as a load would before it runs any of it.
-fn library(
-    path: &Path,
-    expected: Option<&Expected>,
-    facts: &HostFacts,
-) -> Result<(Metadata, FileHash, HashState), String> {
+fn library(path: &Path, facts: &HostFacts) -> Result<(Metadata, FileHash), String> {
     let bytes = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let hash = hash_bytes(&bytes);
     let metadata = object::inspect(&bytes)
         .and_then(|inspection| object::check(&inspection, facts))
         .map_err(|refusal| format!("{refusal} [{}]", refusal.code()))?;
-    let state = match expected {
-        None => HashState::Unlocked,
-        Some(expected) if expected.sha256 == hash.sha256 => HashState::Ok,
-        Some(_) => HashState::Differs,
-    };
-    Ok((metadata, hash, state))
+    Ok((metadata, hash))
 }
 
 /// Takes out the mods that are turned off, not trusted, or not the first of their name.
