@@ -214,10 +214,12 @@ impl Commit for Commits {
     }
 }
 
+type Answers = Box<dyn Fn(&Question) -> Result<Answer, BoxError> + Send + Sync>;
+
 /// Answers every question alike, and writes it into the log.
 pub(crate) struct FakeAsk {
     pub(crate) log: Log,
-    pub(crate) answer: Box<dyn Fn(&Question) -> Result<Answer, BoxError> + Send + Sync>,
+    pub(crate) answer: Answers,
 }
 
 impl Ask for FakeAsk {
