@@ -1,13 +1,14 @@
 //! The loop: a user's message, model calls, tool calls, until the run ends.
 //!
 //! It knows traits alone: a [`Model`], a [`ToolSource`], [`Mods`], a [`Commit`]; never a provider, a tool
-//! or a mod. [`Agent::run`] is one run; `run` holds its rounds, `dispatch` the one way that every tool call
-//! takes, `permissions` who may do what, `queue` what is said meanwhile, `wire` what a model can be sent.
+//! or a mod. [`Agent::run`] is one run; `run` holds its rounds, `intake` makes tool calls ready, `dispatch` is
+//! the one way that every one of them takes, `permissions` who may do what, `queue` what is said meanwhile, `wire` what a model can be sent.
 //!
 //! A run never fails upward: a failing model, tool, mod or commit ends in its result, its events and the
 //! state that it hands back.
 
 mod dispatch;
+mod intake;
 mod model;
 mod permissions;
 mod queue;

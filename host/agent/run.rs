@@ -13,6 +13,7 @@ use mod_interface::types::{
 use super::{
     AgentConfig, Error, ModelCall, ModelResponse, RunOutcome, Toolbox,
     dispatch::{Batch, Dispatch},
+    intake::{self, Received},
     prepare_for_send,
     queue::Delivered,
 };
@@ -191,8 +192,10 @@ impl<'a> Run<'a> {
         cut_off: bool,
     ) -> Option<StopReason> {
         let (config, hooks) = (self.config, self.hooks);
+        let calls = intake::receive(&config.emitter, toolbox, calls, cut_off);
+        self.keep_what_runs(&calls);
         let dispatch = Dispatch::new(config, hooks, round, toolbox, mode, &self.state);
-        let Batch { results, mod_state, denied, terminate } = dispatch.run(calls, cut_off).await;
+        let Batch { results, mod_state, denied, terminate } = dispatch.run(calls).await;
         self.state.push(Message { role: Role::User, content: results, source: MessageSource::ToolResults });
         for (mod_id, value) in mod_state {
             self.state.set_mod_state(&mod_id, value);
@@ -207,6 +210,23 @@ impl<'a> Run<'a> {
             self.append(config.queue.take_steering());
         }
         None
+    }
+
+    /// Puts mended inputs into the message that calls: the model shall see the calls that run.
+    fn keep_what_runs(&mut self, calls: &[Received]) {
+        if calls.iter().all(|received| !received.mended) {
+            return;
+        }
+        let Some(message) = Arc::make_mut(&mut self.state.messages).last_mut() else { return };
+        let inputs = Arc::make_mut(message).content.iter_mut().filter_map(|block| match block {
+            ContentBlock::ToolUse { input, .. } => Some(input),
+            _ => None,
+        });
+        for (input, received) in inputs.zip(calls) {
+            if received.mended {
+                *input = (*received.call.input).clone();
+            }
+        }
     }
 
     async fn commit(&mut self) -> Result<(), Stop> {

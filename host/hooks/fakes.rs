@@ -73,6 +73,14 @@ fn line_of(event: &EventPayload) -> String {
         EventPayload::Notice { message, .. } => message.clone(),
         EventPayload::ModError { mod_id, hook, error } => format!("{mod_id} {hook}: {error}"),
         EventPayload::RunError { error } => error.clone(),
+        EventPayload::ContinuationRecovery { kind, attempt, max_attempts } => {
+            format!("{kind:?} {attempt}/{max_attempts}")
+        }
+        EventPayload::ToolInputCoerced { raw_type, recovered } => format!("{raw_type} recovered={recovered}"),
+        EventPayload::ToolInputRepaired { rules_fired, hint_count, received_keys, repaired } => {
+            let (rules, keys) = (rules_fired.join(","), received_keys.join(","));
+            format!("{rules} hints={hint_count} keys={keys} repaired={repaired}")
+        }
         EventPayload::PermissionModeChanged { mode } => mode.as_str().to_owned(),
         _ => String::new(),
     };

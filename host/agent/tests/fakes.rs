@@ -69,6 +69,12 @@ impl FakeTool {
         self
     }
 
+    /// Takes inputs of this schema.
+    pub(crate) fn taking(mut self, input_schema: Value) -> Self {
+        self.spec.input_schema = input_schema;
+        self
+    }
+
     pub(crate) fn described(
         mut self,
         describe: impl Fn() -> BoxFuture<'static, Option<String>> + Send + Sync + 'static,
@@ -122,8 +128,12 @@ impl Toolbox for FakeTools {
         Ok(tool.ok_or_else(|| format!("no such tool: {name}"))?)
     }
 
-    fn check_input(&self, _: &str, input: &Value) -> Result<(), String> {
-        if input.get("bad").is_some() { Err("the input is bad".to_owned()) } else { Ok(()) }
+    fn check_input(&self, name: &str, input: &Value) -> Result<(), String> {
+        if input.get("bad").is_some() {
+            return Err("the input is bad".to_owned());
+        }
+        let schema = &self.find(name)?.spec().input_schema.clone();
+        jsonschema::validate(schema, input).map_err(|error| error.to_string())
     }
 }
 

@@ -1,6 +1,7 @@
 //! An agent driven by a scripted model: what a run tells, asks and leaves behind, line by line.
 
 pub(crate) mod fakes;
+mod intake;
 mod interruption;
 mod merges;
 mod order;
