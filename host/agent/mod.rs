@@ -2,7 +2,8 @@
 //!
 //! It knows traits alone: a [`Model`], a [`ToolSource`], [`Mods`], a [`Commit`]; never a provider, a tool
 //! or a mod. [`Agent::run`] is one run; `run` holds its rounds, `intake` makes tool calls ready, `dispatch` is
-//! the one way that every one of them takes, `permissions` who may do what, `queue` what is said meanwhile, `wire` what a model can be sent.
+//! the one way that every one of them takes, `permissions` who may do what, `queue` what is said meanwhile, `recovery` which answers are no end,
+//! `wire` what a model can be sent.
 //!
 //! A run never fails upward: a failing model, tool, mod or commit ends in its result, its events and the
 //! state that it hands back.
@@ -12,6 +13,7 @@ mod intake;
 mod model;
 mod permissions;
 mod queue;
+mod recovery;
 mod run;
 #[cfg(test)]
 mod tests;

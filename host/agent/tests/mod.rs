@@ -5,6 +5,7 @@ mod intake;
 mod interruption;
 mod merges;
 mod order;
+mod recovery;
 mod stopping;
 mod tool_hooks;
 mod tools;
