@@ -7,6 +7,7 @@ mod merges;
 mod order;
 mod recovery;
 mod stopping;
+mod subagents;
 mod tool_hooks;
 mod tools;
 mod turn_hooks;
