@@ -15,5 +15,6 @@ mod openai;
 mod openai_cmd;
 mod print_mode;
 mod print_permissions;
+mod subagents;
 #[path = "../support/mod.rs"]
 mod support;

@@ -249,7 +249,7 @@ async fn a_run_with_nothing_to_send_says_so() {
 
 #[tokio::test(start_paused = true)]
 async fn an_empty_answer_is_no_message() {
-    let ran = Scene::new([super::fakes::answer(vec![], "end_turn")]).run().await;
+    let ran = Scene::new([super::fakes::answer(vec![], "refusal")]).run().await;
     assert_eq!(ran.told(), ["user[user]: go"]);
     assert_eq!(ran.only(["message_end", "run_end"]), ["message_end", "run_end end_turn 1"]);
 }
