@@ -8,6 +8,8 @@ mod bad_files;
 #[cfg(target_os = "linux")]
 mod bad_input;
 mod mods;
+#[cfg(target_os = "linux")]
+mod no_session;
 mod openai;
 #[path = "../support/mod.rs"]
 mod support;

@@ -63,7 +63,8 @@ impl<O: Write + Send + 'static, E: Write + Send + 'static> Printing<O, E> {
         if let Ok(finished) = &finished {
             printer.end(&finished.ended);
         }
-        let written = tokio::task::spawn_blocking(|| writer.finish()).await?;
+        // Waited for on this very thread: while a mod hangs in its constructor, no new thread gets to run.
+        let written = writer.finish();
         let finished = finished?;
         written.map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => error.into(),
