@@ -11,6 +11,8 @@ mod bad_input;
 mod interrupt;
 mod mods;
 mod mods_commands;
+#[cfg(target_os = "linux")]
+mod no_session;
 mod openai;
 mod openai_cmd;
 mod print_mode;
