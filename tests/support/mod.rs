@@ -4,4 +4,5 @@ pub(crate) mod aimock;
 pub(crate) mod cmd;
 #[cfg(target_os = "linux")]
 pub(crate) mod fixtures;
+pub(crate) mod mods;
 pub(crate) mod session;
