@@ -8,6 +8,8 @@ mod bad_files;
 #[cfg(target_os = "linux")]
 mod bad_input;
 #[cfg(target_os = "linux")]
+mod isolation;
+#[cfg(target_os = "linux")]
 mod load_chain;
 mod mods;
 #[cfg(target_os = "linux")]
