@@ -9,8 +9,10 @@ mod bad_files;
 mod bad_input;
 #[cfg(target_os = "linux")]
 mod isolation;
+mod journal;
 #[cfg(target_os = "linux")]
 mod load_chain;
+mod mod_calls;
 mod mods;
 #[cfg(target_os = "linux")]
 mod no_session;
