@@ -33,7 +33,7 @@ mod watchdog;
 use std::{
     path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, Once, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
@@ -63,6 +63,7 @@ pub struct ModHost {
     core: Arc<Core>,
     journal_dir: Option<PathBuf>,
     loaded: Mutex<Vec<(Arc<ModIdentity>, LoadedMod)>>,
+    watched: Once,
     // A constructor that never returns holds a lock of the system's loader.
     loader_stuck: AtomicBool,
 }
@@ -126,7 +127,13 @@ impl ModHost {
         let bus = config.bus.clone();
         let core = Arc::new(Core::new(config, tokio::runtime::Handle::current()));
         bus.add(Arc::new(ObserverSink(Arc::downgrade(&core))));
-        Self { core, journal_dir, loaded: Mutex::default(), loader_stuck: AtomicBool::new(false) }
+        Self {
+            core,
+            journal_dir,
+            loaded: Mutex::default(),
+            watched: Once::new(),
+            loader_stuck: AtomicBool::new(false),
+        }
     }
 
     /// Says in a notice which mods earlier runs of this user ended in, if they ended in one.
@@ -152,7 +159,7 @@ impl ModHost {
         let mut warnings: Vec<_> = problems.map(|(origin, error)| LoadWarning { origin, error }).collect();
         let mut mods = Vec::new();
         if plan.mods.iter().any(|planned| matches!(planned.code, Code::Library { .. })) {
-            watchdog::start(&self.core);
+            self.watched.call_once(|| watchdog::start(&self.core));
         }
         for planned in plan.mods {
             let (origin, index) = (planned.origin.clone(), self.core.next_index());

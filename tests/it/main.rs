@@ -9,6 +9,12 @@ mod bad_files;
 #[cfg(target_os = "linux")]
 mod bad_input;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod isolation;
+mod journal;
+#[cfg(target_os = "linux")]
+mod load_chain;
+mod mod_calls;
 mod mods;
 mod mods_commands;
 #[cfg(target_os = "linux")]

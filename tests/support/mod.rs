@@ -4,5 +4,6 @@ pub(crate) mod aimock;
 pub(crate) mod cmd;
 #[cfg(target_os = "linux")]
 pub(crate) mod fixtures;
+pub(crate) mod mods;
 pub(crate) mod run;
 pub(crate) mod session;
