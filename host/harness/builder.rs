@@ -350,9 +350,8 @@ fn remember(places: &Places, loaded: &[LoadedMod]) -> Vec<String> {
     match KnownMods::remember(places, loose) {
         Ok(changed) => {
             let users = loaded.iter().filter(|loaded| matches!(loaded.origin, Origin::User { .. }));
-            let changed = users.filter(|loaded| {
-                loaded.loose_file().is_some_and(|path| changed.contains(&path))
-            });
+            let changed =
+                users.filter(|loaded| loaded.loose_file().is_some_and(|path| changed.contains(&path)));
             changed.map(|loaded| format!("it changed since it was loaded last: {}", loaded.origin)).collect()
         }
         Err(error) => vec![format!("the hashes of loose mods cannot be remembered: {error}")],

@@ -7,7 +7,11 @@ use std::{
 };
 
 use registry::{
-    Candidate, HostFacts, Source, State, filter::Filter, hash_bytes, lock, manifest::Manifest, object,
+    Candidate, HostFacts, Source, State,
+    filter::Filter,
+    hash_bytes, lock,
+    manifest::Manifest,
+    object,
     package::{Contents, PackageMod},
 };
 
@@ -107,7 +111,9 @@ impl Finder<'_> {
                     Some(candidates) => self.package(candidates, &filter, &mut found),
                     None if no_lock => {}
                     None => {
-                        found.problems.push((self.named(id.clone()), LoadError::NotInstalled { package: id.clone() }));
+                        found
+                            .problems
+                            .push((self.named(id.clone()), LoadError::NotInstalled { package: id.clone() }));
                     }
                 },
             }
@@ -168,8 +174,9 @@ impl Finder<'_> {
 
     /// What is in the store, or stands in the lock, without an entry in the settings.
     fn unnamed(&self, id: String, candidates: Vec<Candidate>, plan: &mut Plan) {
-        let is_locked =
-            |candidate: &Candidate| !matches!(candidate.state, State::Problem(registry::Error::NoLockEntry { .. }));
+        let is_locked = |candidate: &Candidate| {
+            !matches!(candidate.state, State::Problem(registry::Error::NoLockEntry { .. }))
+        };
         if id != lock::FILE_NAME && candidates.iter().any(is_locked) {
             return plan.notices.push(format!(
                 "a package is locked for the {}, but mods.sources does not name it, so it is not loaded: {id}",
@@ -287,6 +294,10 @@ impl Plan {
 
 /// What a library says of itself, with its hash.
 fn look(path: &Path) -> Option<Expected> {
+    // A pipe is never waited for.
+    if !path.is_file() {
+        return None;
+    }
     let bytes = fs::read(path).ok()?;
     let metadata = object::inspect(&bytes).ok()?.metadata?;
     Some(Expected {

@@ -89,8 +89,11 @@ impl LoadedMod {
             Origin::User { source } | Origin::Project { source } => Path::new(source),
             Origin::BuiltIn => return None,
         };
-        let is_library = path.extension().is_some_and(|extension| extension == std::env::consts::DLL_EXTENSION);
-        Some(path).filter(|path| path.is_absolute() && (is_library || matches!(self.origin, Origin::Session { .. })))
+        let is_library =
+            path.extension().is_some_and(|extension| extension == std::env::consts::DLL_EXTENSION);
+        Some(path).filter(|path| {
+            path.is_absolute() && (is_library || matches!(self.origin, Origin::Session { .. }))
+        })
     }
 }
 

@@ -71,6 +71,13 @@ pub enum Origin {
     },
 }
 
+impl Origin {
+    /// Whether it is the project's.
+    pub fn is_project(&self) -> bool {
+        matches!(self, Self::Project { .. })
+    }
+}
+
 impl std::fmt::Display for Origin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -159,7 +166,7 @@ impl Lookup<'_> {
 
     fn tell_what_the_project_turns_off(&self, plan: &mut Plan) {
         let off = |name: &str| self.settings.disabled_by(name) == Some(Scope::Project);
-        let users = plan.mods.iter().filter(|planned| !matches!(planned.origin, Origin::Project { .. }));
+        let users = plan.mods.iter().filter(|planned| !planned.origin.is_project());
         let names: Vec<_> = users.filter_map(Planned::name).filter(|name| off(name)).collect();
         let notices = names.iter().map(|name| format!("the project turns off a mod of the user: {name}"));
         plan.notices.extend(notices.collect::<Vec<_>>());

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use super::{Code, LeftOut, Origin, Plan, Planned};
+use super::{Code, LeftOut, Plan, Planned};
 use crate::settings::{ModHash, Trust};
 
 /// Which of a project's mods count.
@@ -27,7 +27,7 @@ impl ProjectMods {
 
 /// The project's mods of a plan, for the trust store.
 pub fn project_hashes(plan: &Plan) -> BTreeSet<ModHash> {
-    let project = plan.mods.iter().filter(|planned| matches!(planned.origin, Origin::Project { .. }));
+    let project = plan.mods.iter().filter(|planned| planned.origin.is_project());
     project.filter_map(hash).collect()
 }
 
@@ -35,7 +35,7 @@ pub fn project_hashes(plan: &Plan) -> BTreeSet<ModHash> {
 /// that is looked at here; a library whose hash could not be told is not trusted.
 pub(super) fn sift(plan: &mut Plan, trust: &Trust, workspace: &Path) {
     let trusted = |planned: &Planned| {
-        !matches!(planned.origin, Origin::Project { .. })
+        !planned.origin.is_project()
             || hash(planned).is_some_and(|hash| trust.is_trusted(workspace, &BTreeSet::from([hash])))
     };
     let (trusted, others) = std::mem::take(&mut plan.mods).into_iter().partition(trusted);

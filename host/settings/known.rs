@@ -44,8 +44,9 @@ impl KnownMods {
         let _lock = write::lock(&path)?;
         // Another process may have written meanwhile.
         let mut now = Self::load(places)?;
-        now.mods
-            .extend(news.iter().map(|(path, sha256)| (path.to_string_lossy().into_owned(), (*sha256).to_owned())));
+        now.mods.extend(
+            news.iter().map(|(path, sha256)| (path.to_string_lossy().into_owned(), (*sha256).to_owned())),
+        );
         let json = serde_json::to_string_pretty(&now)
             .map_err(|error| Error::Write { path: path.clone(), source: error.into() })?;
         write::replace(&path, (json + "\n").as_bytes())?;

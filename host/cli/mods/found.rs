@@ -179,6 +179,11 @@ fn library(
     expected: Option<&Expected>,
     facts: &HostFacts,
 ) -> Result<(Metadata, FileHash, HashState), String> {
+    let is_file = path.metadata().map(|metadata| metadata.is_file());
+    if is_file.is_ok_and(|is_file| !is_file) {
+        // A pipe is never waited for.
+        return Err(format!("not a regular file: {}", path.display()));
+    }
     let bytes = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let hash = hash_bytes(&bytes);
     let metadata = object::inspect(&bytes)
