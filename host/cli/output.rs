@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::mod_host::LoadError;
+
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
@@ -95,6 +97,7 @@ pub(super) fn describe(error: &anyhow::Error) -> String {
         }
     }
     let code = error.downcast_ref::<registry::Error>().map(registry::Error::code);
+    let code = code.or_else(|| error.downcast_ref::<LoadError>().map(LoadError::code));
     let text = one_line(&text);
     code.map_or_else(|| text.clone(), |code| format!("{text} [{code}]"))
 }

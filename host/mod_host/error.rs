@@ -51,8 +51,8 @@ pub enum LoadError {
     },
     /// The bytes are not those of the lock.
     #[error(
-        "the library is not the one that was installed: expected sha256 {expected}, got {got}; `cmd mods update` \
-         installs it again as locked: {}", .path.display()
+        "the library was changed after it was packed, install it again (cmd mods update), expected sha256 {expected}, \
+         got {got}: {}", .path.display()
     )]
     Hash {
         /// The file.

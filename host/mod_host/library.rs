@@ -226,6 +226,12 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
         assert!(made.success());
         let refused = Sealed::copy(&path).err().unwrap().to_string();
-        assert_eq!(refused, format!("cannot read the library: not a regular file: {}", path.display()));
+        assert_eq!(
+            refused,
+            format!(
+                "cannot read the library, check its path and who may read it: not a regular file: {}",
+                path.display()
+            )
+        );
     }
 }

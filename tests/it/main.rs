@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[cfg(target_os = "linux")]
+mod bad_files;
+#[cfg(target_os = "linux")]
 mod bad_input;
 mod interrupt;
 mod mods;

@@ -41,7 +41,7 @@ fn hello() -> Value {
     json!({ "content": "Hello!" })
 }
 
-/// Nothing of a failure may look like a crash, and nothing may be left half-written.
+/// Nothing of a failure may look like a crash or show the key, and nothing may be left half-written.
 fn is_clean(folders: &Folders, ran: &Ran) {
     let told = [&*ran.stdout, &*ran.stderr].concat();
     assert!(!told.contains("panicked") && !told.contains(KEY), "{ran:?}");
@@ -115,77 +115,92 @@ fn mods_act_in_a_run_with_a_streaming_model() {
     assert_eq!(ran.events().len(), expected.len());
 }
 
+/// Every event of that run, in order.
 fn todo_events(notice: &str, result: &Value) -> Vec<Value> {
-    let text = |text: &str| json!({ "type": "text", "text": text });
-    let call = |id: &str, name: &str, input: Value| json!({ "type": "tool_use", "id": id, "name": name, "input": input });
-    let update = |content: &[Value]| json!({ "type": "message_update", "message": { "role": "assistant", "content": content } });
-    let count = |input| call("call_a", "count_todos", input);
-    let remove = |input| call("call_b", "shell_command", input);
-    let command = || json!({ "command": "rm -rf ." });
-    let content = [text(SAYS), count(json!({})), remove(command())];
-    let turn = |number| {
-        [
-            json!({ "type": "turn_start", "turnNumber": number }),
-            json!({ "type": "message_start" }),
-            json!({ "type": "model_request_start", "model": "openai/gpt-x" }),
-        ]
-    };
-    let usage = |input, output| json!({ "inputTokens": input, "outputTokens": output, "cacheReadTokens": 0, "cacheWriteTokens": 0 });
-    let answered = |stop_reason: &str, usage: &Value, content: &[Value]| {
-        [
-            json!({ "type": "model_request_end", "model": "openai/gpt-x", "usage": usage, "stopReason": stop_reason }),
-            json!({ "type": "message_end", "content": content }),
-        ]
-    };
-    let delta = |delta: &str| json!({ "type": "text_delta", "delta": delta });
-    let turn_end = |number, calls: bool, usage: &Value| json!({ "type": "turn_end", "turnNumber": number, "hadToolCalls": calls, "usage": usage });
-    let of_call =
-        |kind: &str, id: &str, name: &str| json!({ "type": kind, "toolCallId": id, "toolName": name });
-    let with = |mut event: Value, key: &str, value: Value| {
-        event[key] = value;
-        event
-    };
-    let answer = || text("Two TODOs are left.");
     let mut events = vec![
         json!({ "type": "session_start", "source": "startup" }),
         json!({ "type": "run_start", "sessionId": "SESSION" }),
     ];
-    events.extend(turn(1));
+    events.extend(turn(1, calling(), "tool_calls", (20, 10), tools()));
+    events.extend(turn(2, answering(), "stop", (30, 5), Vec::new()));
     events.extend([
-        delta("Counting first, "),
-        delta("then tidying up."),
-        update(&[text(SAYS), count("".into())]),
-        update(&[text(SAYS), count(json!({})), remove("".into())]),
-        update(&content),
-    ]);
-    events.extend(answered("tool_calls", &usage(20, 10), &content));
-    events.extend([
-        with(of_call("tool_queued", "call_a", "count_todos"), "input", json!({})),
-        with(of_call("tool_queued", "call_b", "shell_command"), "input", command()),
-        with(of_call("tool_running", "call_a", "count_todos"), "description", Value::Null),
-        with(
-            of_call("tool_completed", "call_a", "count_todos"),
-            "result",
-            json!([text("2 TODO markers in 1 files\n2 in ./a.rs")]),
-        ),
-        with(
-            of_call("tool_hook_blocked", "call_b", "shell_command"),
-            "hookOutput",
-            "Blocked by block-dangerous-commands: `rm -rf` deletes a tree without asking.".into(),
-        ),
-        turn_end(1, true, &usage(20, 10)),
-    ]);
-    events.extend(turn(2));
-    events.extend([delta("Two TODOs are le"), delta("ft."), update(&[answer()])]);
-    events.extend(answered("stop", &usage(30, 5), &[answer()]));
-    events.extend([
-        turn_end(2, false, &usage(30, 5)),
         json!({ "type": "run_end", "result": result }),
         json!({ "type": "notice", "level": "info", "message": notice }),
         json!({ "type": "session_shutdown", "reason": "shutdown" }),
     ]);
     events.iter_mut().for_each(|event| event["agentId"] = "main".into());
     events
+}
+
+/// The events of a turn around those that stream its answer and those of its tools. The last one that
+/// streams has the whole answer.
+fn turn(
+    number: u32,
+    streaming: Vec<Value>,
+    stop_reason: &str,
+    usage: (u32, u32),
+    tools: Vec<Value>,
+) -> Vec<Value> {
+    let content = streaming.last().unwrap()["message"]["content"].clone();
+    let (input, output) = usage;
+    let usage =
+        json!({ "inputTokens": input, "outputTokens": output, "cacheReadTokens": 0, "cacheWriteTokens": 0 });
+    let calls = !tools.is_empty();
+    let mut events = vec![
+        json!({ "type": "turn_start", "turnNumber": number }),
+        json!({ "type": "message_start" }),
+        json!({ "type": "model_request_start", "model": "openai/gpt-x" }),
+    ];
+    events.extend(streaming);
+    events.extend([
+        json!({ "type": "model_request_end", "model": "openai/gpt-x", "usage": usage, "stopReason": stop_reason }),
+        json!({ "type": "message_end", "content": content }),
+    ]);
+    events.extend(tools);
+    events.push(json!({ "type": "turn_end", "turnNumber": number, "hadToolCalls": calls, "usage": usage }));
+    events
+}
+
+fn delta(delta: &str) -> Value {
+    json!({ "type": "text_delta", "delta": delta })
+}
+
+fn update(content: Value) -> Value {
+    json!({ "type": "message_update", "message": { "role": "assistant", "content": content } })
+}
+
+fn calling() -> Vec<Value> {
+    let text = json!({ "type": "text", "text": SAYS });
+    let count = |input| json!({ "type": "tool_use", "id": "call_a", "name": "count_todos", "input": input });
+    let remove =
+        |input| json!({ "type": "tool_use", "id": "call_b", "name": "shell_command", "input": input });
+    vec![
+        delta("Counting first, "),
+        delta("then tidying up."),
+        update(json!([text, count("".into())])),
+        update(json!([text, count(json!({})), remove("".into())])),
+        update(json!([text, count(json!({})), remove(json!({ "command": "rm -rf ." }))])),
+    ]
+}
+
+fn answering() -> Vec<Value> {
+    let whole = json!([{ "type": "text", "text": "Two TODOs are left." }]);
+    vec![delta("Two TODOs are le"), delta("ft."), update(whole)]
+}
+
+fn tools() -> Vec<Value> {
+    let of = |kind: &str, id: &str, name: &str, key: &str, value: Value| json!({ "type": kind, "toolCallId": id, "toolName": name, key: value });
+    let count = |kind, key, value| of(kind, "call_a", "count_todos", key, value);
+    let remove = |kind, key, value| of(kind, "call_b", "shell_command", key, value);
+    let counted = json!([{ "type": "text", "text": "2 TODO markers in 1 files\n2 in ./a.rs" }]);
+    let blocked = "Blocked by block-dangerous-commands: `rm -rf` deletes a tree without asking.";
+    vec![
+        count("tool_queued", "input", json!({})),
+        remove("tool_queued", "input", json!({ "command": "rm -rf ." })),
+        count("tool_running", "description", Value::Null),
+        count("tool_completed", "result", counted),
+        remove("tool_hook_blocked", "hookOutput", blocked.into()),
+    ]
 }
 
 #[test]
@@ -283,7 +298,7 @@ fn a_server_that_never_answers_well_ends_the_run_with_the_reason() {
         let error = format!("the model openai/gpt-x gave no answer: {reason}");
         let ran = ask(&folders, &mock, prompt, &[]).run();
         is_clean(&folders, &ran);
-        assert_eq!((ran.code(), &*ran.stdout), (1, ""));
+        assert_eq!((ran.code(), &*ran.stdout, folders.session_files()), (1, "", vec![]));
         assert_eq!(ran.stderr.lines().last(), Some(&*format!("error: {error}")));
         let ran = ask(&folders, &mock, prompt, &["--output-format", "json"]).run();
         is_clean(&folders, &ran);

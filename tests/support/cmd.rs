@@ -1,7 +1,6 @@
 //! The real program in folders of its own: nothing of this machine's user, no terminal.
 
 use std::{
-    ffi::OsStr,
     fs,
     io::Read,
     path::{Path, PathBuf},
@@ -40,11 +39,6 @@ pub(crate) fn program(folders: &Folders) -> Command {
     command
 }
 
-/// Runs the program to its end.
-pub(crate) fn run<S: AsRef<OsStr>>(folders: &Folders, args: impl IntoIterator<Item = S>) -> Ran {
-    finish(folders, program(folders).args(args).spawn().unwrap())
-}
-
 /// Waits until the program is done.
 pub(crate) fn finish(folders: &Folders, mut child: Child) -> Ran {
     let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
@@ -64,8 +58,11 @@ pub(crate) fn finish(folders: &Folders, mut child: Child) -> Ran {
         (status.code(), stdout.join().unwrap(), stderr.join().unwrap())
     });
     let (code, stdout, stderr) = waiting;
-    let bare = |text: String| text.replace(&folders.dir().display().to_string(), "DIR");
-    Ran { code, stdout: bare(stdout), stderr: without_slow_observers(&bare(stderr)) }
+    Ran { code, stdout: bare(folders, &stdout), stderr: without_slow_observers(&bare(folders, &stderr)) }
+}
+
+fn bare(folders: &Folders, text: &str) -> String {
+    text.replace(&folders.dir().display().to_string(), "DIR")
 }
 
 /// On a machine that is busy, any observer may be called slow.
@@ -102,6 +99,11 @@ impl Start {
     /// A path beside home and workspace.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folders.dir().join(name)
+    }
+
+    /// A path as it stands in what the program said.
+    pub(crate) fn bare(&self, path: &Path) -> String {
+        bare(&self.folders, &path.display().to_string())
     }
 
     /// Where a constructor of a misbehaving mod leaves its mark.

@@ -4,6 +4,7 @@ use std::{
     fs,
     ops::Range,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use memchr::memmem;
@@ -37,6 +38,16 @@ impl Library {
     /// A mod of this build.
     pub(crate) fn built(name: &str) -> Self {
         Self(fs::read(library(name)).unwrap())
+    }
+
+    /// A mod of this build without what only debuggers read, which is most of it; as it is where there is
+    /// no `strip`.
+    pub(crate) fn stripped(name: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lib.so");
+        fs::copy(library(name), &path).unwrap();
+        let _unstripped = Command::new("strip").arg(&path).status();
+        Self(fs::read(&path).unwrap())
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

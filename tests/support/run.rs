@@ -21,6 +21,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// A run that is about to start.
 pub(crate) struct Program {
     command: Command,
+    limit: Duration,
     input: Option<Vec<u8>>,
     folder: PathBuf,
 }
@@ -28,6 +29,7 @@ pub(crate) struct Program {
 /// A run that goes on. It is killed when this is dropped before its end.
 pub(crate) struct Running {
     child: Option<Child>,
+    limit: Duration,
     out: Arc<Text>,
     err: Arc<Text>,
     folder: PathBuf,
@@ -71,7 +73,7 @@ impl Folders {
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("COMMANDCODE_HOME", self.home());
         let folder = self.work().parent().unwrap().to_owned();
-        Program { command, input: None, folder }
+        Program { command, limit: LIMIT, input: None, folder }
     }
 
     /// A run of a scenario in print mode.
@@ -121,8 +123,12 @@ impl Program {
         self
     }
 
-    pub(crate) fn current_dir(mut self, folder: &Path) -> Self {
-        self.command.current_dir(folder);
+    /// Lets it use cargo, which may have much to build, in the target folder of this test.
+    pub(crate) fn with_cargo(mut self) -> Self {
+        let names = ["HOME", "CARGO", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "RUSTFLAGS"];
+        self.command.envs(names.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        self.command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap());
+        self.limit = 10 * LIMIT;
         self
     }
 
@@ -153,7 +159,7 @@ impl Program {
         }
         let out = Text::read(child.stdout.take().unwrap());
         let err = Text::read(child.stderr.take().unwrap());
-        Running { child: Some(child), out, err, folder: self.folder }
+        Running { child: Some(child), limit: self.limit, out, err, folder: self.folder }
     }
 
     pub(crate) fn run(self) -> Ran {
@@ -181,7 +187,7 @@ impl Running {
         let (pid, mut child) = (self.pid(), self.child.take().unwrap());
         let (send, receive) = mpsc::channel();
         thread::spawn(move || send.send(child.wait()));
-        let status = receive.recv_timeout(LIMIT).unwrap_or_else(|_| {
+        let status = receive.recv_timeout(self.limit).unwrap_or_else(|_| {
             let _ = kill_process(pid, Signal::KILL);
             panic!("it hangs; standard output: {}; standard error: {}", self.out.so_far(), self.err.so_far())
         });

@@ -2,6 +2,7 @@
 
 pub(crate) mod fakes;
 mod interruption;
+mod merges;
 mod order;
 mod stopping;
 mod tool_hooks;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::{
     builtin,
-    mod_host::{Code, Expected, LeftOut, Lookup, Origin, Plan, Planned, ProjectMods},
+    mod_host::{Code, Expected, LeftOut, LoadError, Lookup, Origin, Plan, Planned, ProjectMods},
     settings::{KnownMods, Loaded, Mods, Places, Trust},
 };
 
@@ -106,11 +106,13 @@ pub(super) fn find(
             found.warnings.push("it changed since it was loaded last".to_owned());
         }
     }
-    found.extend(problems.into_iter().map(|(origin, error)| {
-        let reason = format!("{error} [{}]", error.code());
-        Found { state: State::Failed(reason), ..unknown(origin) }
-    }));
+    let problems = problems.into_iter();
+    found.extend(problems.map(|(origin, error)| Found { state: failed(&error), ..unknown(origin) }));
     Ok((found, notices))
+}
+
+fn failed(error: &LoadError) -> State {
+    State::Failed(format!("{error} [{}]", error.code()))
 }
 
 fn unknown(origin: Origin) -> Found {
@@ -138,29 +140,35 @@ fn look(planned: Planned, facts: &HostFacts) -> Found {
         }
         Code::Library { path, expected } => (path, expected),
     };
-    let held_to = expected.as_ref().filter(|_| !is_loose(&found.origin, &path));
-    let looked = library(&path, held_to, facts);
+    let loose = is_loose(&found.origin, &path);
+    let looked = library(&path, facts);
     let found = Found {
         name: expected.as_ref().map(|expected| expected.name.clone()),
         version: expected.as_ref().map(|expected| expected.version.clone()),
-        library: Some(path),
+        library: Some(path.clone()),
         ..found
     };
     match looked {
-        Ok((metadata, hash, state)) => Found {
-            name: Some(metadata.name),
-            version: Some(metadata.version.to_string()),
-            interface: Some(show(metadata.interface)),
-            sha256: Some(hash.sha256),
-            hash: Some(state),
-            state: match state {
-                HashState::Differs => {
-                    State::Failed("the library is not the one that was installed".to_owned())
+        Ok((metadata, FileHash { sha256, .. })) => {
+            let (hash, state) = match expected.filter(|_| !loose) {
+                None => (HashState::Unlocked, State::Found),
+                Some(Expected { sha256: expected, .. }) if expected == sha256 => {
+                    (HashState::Ok, State::Found)
                 }
-                HashState::Ok | HashState::Unlocked => State::Found,
-            },
-            ..found
-        },
+                Some(Expected { sha256: expected, .. }) => {
+                    (HashState::Differs, failed(&LoadError::Hash { path, expected, got: sha256.clone() }))
+                }
+            };
+            Found {
+                name: Some(metadata.name),
+                version: Some(metadata.version.to_string()),
+                interface: Some(show(metadata.interface)),
+                sha256: Some(sha256),
+                hash: Some(hash),
+                state,
+                ..found
+            }
+        }
         Err(reason) => Found { state: State::Failed(reason), ..found },
     }
 }
@@ -174,11 +182,7 @@ fn is_loose(origin: &Origin, library: &Path) -> bool {
 }
 
 /// Reads a library and checks it, as a load would before it runs any of it.
-fn library(
-    path: &Path,
-    expected: Option<&Expected>,
-    facts: &HostFacts,
-) -> Result<(Metadata, FileHash, HashState), String> {
+fn library(path: &Path, facts: &HostFacts) -> Result<(Metadata, FileHash), String> {
     let is_file = path.metadata().map(|metadata| metadata.is_file());
     if is_file.is_ok_and(|is_file| !is_file) {
         // A pipe is never waited for.
@@ -189,12 +193,7 @@ fn library(
     let metadata = object::inspect(&bytes)
         .and_then(|inspection| object::check(&inspection, facts))
         .map_err(|refusal| format!("{refusal} [{}]", refusal.code()))?;
-    let state = match expected {
-        None => HashState::Unlocked,
-        Some(expected) if expected.sha256 == hash.sha256 => HashState::Ok,
-        Some(_) => HashState::Differs,
-    };
-    Ok((metadata, hash, state))
+    Ok((metadata, hash))
 }
 
 /// Takes out the mods that are turned off, or not the first of their name.

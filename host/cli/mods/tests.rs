@@ -109,31 +109,6 @@ fn error(text: &str) -> (Result<Exit, String>, String) {
 }
 
 #[test]
-fn a_library_that_is_built_already_is_packed_as_it_is() {
-    let machine = Machine::new();
-    machine.package("1.0.0");
-    machine.run("cmd mods pack a-mod").0.unwrap();
-    let built = fs::read(machine.path("work/a-mod/target/release/liba_mod.so")).unwrap();
-    fs::write(machine.path("work/here.so"), &built).unwrap();
-    fs::write(machine.path("work/a-mod/src/lib.rs"), "compile_error!(\"nothing is built\");").unwrap();
-    assert_eq!(
-        machine.run("cmd mods pack a-mod --library here.so --out dist"),
-        ok("packed a-mod 1.0.0 (interface 1.0, TARGET) into work/dist/a-mod-1.0.0.tgz\n")
-    );
-    let taken = machine.run("cmd mods pack a-mod --library here.so --library here.so --out dist");
-    assert_eq!(
-        taken,
-        error(
-            "the manifest mod.toml cannot be used, correct it or get the package anew: expected one artifact for a target, got two for: TARGET [E_MANIFEST]"
-        )
-    );
-    assert_eq!(
-        machine.run("cmd mods pack a-mod --library gone.so"),
-        error("cannot read work/gone.so: No such file or directory (os error 2)")
-    );
-}
-
-#[test]
 fn a_mod_goes_from_its_source_into_the_settings() {
     let machine = Machine::new();
     machine.package("1.0.0");
@@ -395,5 +370,9 @@ fn the_child_tells_why_a_mod_does_not_load() {
     let machine = Machine::new();
     fs::write(machine.path("work/x.so"), "hello").unwrap();
     let (exit, _) = machine.run("cmd mods trial-load --limit-ms 10000 x.so");
-    assert!(exit.unwrap_err().starts_with("work/x.so: not a shared library"));
+    let told = exit.unwrap_err();
+    assert!(
+        told.starts_with("work/x.so: not a shared library") && told.ends_with("[E_NOT_A_LIBRARY]"),
+        "{told}"
+    );
 }

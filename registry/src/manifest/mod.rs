@@ -111,10 +111,11 @@ impl Manifest {
     /// Reads the manifest of a mod directory.
     ///
     /// # Errors
-    /// `E_IO` when it cannot be read, `E_MANIFEST` when it is broken, `E_MOD_SCHEMA` when it needs a newer cmd.
+    /// `E_IO` when it cannot be read, `E_MANIFEST` when it is missing or broken, `E_MOD_SCHEMA` when it needs a newer cmd.
     pub fn read(mod_dir: &Path) -> Result<Parsed, Error> {
         let path = mod_dir.join(FILE_NAME);
-        let bytes = disk::read_bounded(&path, MAX_BYTES)?;
+        let bytes = disk::read_optional(&path, MAX_BYTES)?;
+        let bytes = bytes.ok_or_else(|| broken(&path, "there is no such file".to_owned()))?;
         let text = String::from_utf8(bytes).map_err(|_| broken(&path, "it is not UTF-8 text".to_owned()))?;
         Self::parse(&text, &path)
     }
