@@ -13,6 +13,7 @@ use crate::support::{
 };
 use host::mod_host::host_facts;
 use registry::{PackArtifact, PackInput};
+use serde_json::json;
 
 /// Packs the misbehaving mod and installs it for the user.
 fn installed() -> Start {
@@ -30,6 +31,7 @@ fn installed() -> Start {
         out_dir: start.folders.dir().to_owned(),
     });
     registry::install_archive(&start.folders.home(), &archive.unwrap(), &host_facts()).unwrap();
+    start.settings(&json!({ "mods": { "sources": ["file:misbehaving"] } }));
     start
 }
 
@@ -335,8 +337,8 @@ fn mods_that_are_not_native_are_left_alone_and_told_of() {
     for folder in ["package", "index"] {
         fs::create_dir_all(mods.join(folder)).unwrap();
     }
-    for file in ["loose.ts", "package/package.json", "index/index.ts"] {
-        fs::write(mods.join(file), "").unwrap();
+    for (file, text) in [("loose.ts", ""), ("package/package.json", "{}"), ("index/index.ts", "")] {
+        fs::write(mods.join(file), text).unwrap();
     }
     let ran = start.run();
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"));

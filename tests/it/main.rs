@@ -7,12 +7,18 @@
 mod bad_files;
 #[cfg(target_os = "linux")]
 mod bad_input;
+#[cfg(target_os = "linux")]
+mod discovery;
 mod interrupt;
 mod mods;
 mod mods_commands;
 mod openai;
 mod openai_cmd;
+#[cfg(target_os = "linux")]
+mod packages;
 mod print_mode;
 mod print_permissions;
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(target_os = "linux")]
+mod trust;

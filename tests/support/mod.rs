@@ -4,5 +4,7 @@ pub(crate) mod aimock;
 pub(crate) mod cmd;
 #[cfg(target_os = "linux")]
 pub(crate) mod fixtures;
+#[cfg(target_os = "linux")]
+pub(crate) mod packages;
 pub(crate) mod run;
 pub(crate) mod session;
