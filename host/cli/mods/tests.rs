@@ -84,7 +84,8 @@ impl Machine {
         let streams = Streams { out: &mut out, err: &mut std::io::sink() };
         let context = Context { process: &process, facts: self.facts.clone(), streams };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let exit = runtime.block_on(context.run(&command)).map_err(|error| self.bare(&describe(&error)));
+        let exit =
+            runtime.block_on(context.run(&command)).map_err(|error| self.bare(&describe(error.as_ref())));
         (exit, self.bare(&String::from_utf8(out).unwrap()))
     }
 
