@@ -17,6 +17,10 @@ mod openai;
 mod openai_cmd;
 #[cfg(target_os = "linux")]
 mod packages;
+#[cfg(target_os = "linux")]
+mod packages_git;
+#[cfg(target_os = "linux")]
+mod packages_npm;
 mod print_mode;
 mod print_permissions;
 #[path = "../support/mod.rs"]

@@ -30,10 +30,15 @@ pub(crate) fn versioned(number: u16, version: &str) -> Library {
 
 /// Writes a mod directory for the mod `numbered-<number>`.
 pub(crate) fn mod_folder(dir: &Path, number: u16) {
-    let library = numbered(number);
+    mod_folder_at(dir, number, VERSION);
+}
+
+/// The same in another version.
+pub(crate) fn mod_folder_at(dir: &Path, number: u16, version: &str) {
+    let library = versioned(number, version);
     let hash = hash_bytes(library.bytes());
     let manifest = format!(
-        "schema = 1\nname = \"numbered-{number:03}\"\nversion = \"{VERSION}\"\ninterface = \"1.0\"\n\n[[artifact]]\n\
+        "schema = 1\nname = \"numbered-{number:03}\"\nversion = \"{version}\"\ninterface = \"1.0\"\n\n[[artifact]]\n\
          target = \"{TARGET}\"\nfile = \"bin/mod.so\"\nsha256 = \"{}\"\nsize = {}\n",
         hash.sha256, hash.size
     );
