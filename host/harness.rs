@@ -3,6 +3,7 @@
 //! [`Harness::builder`] takes what a session is made of; [`HarnessBuilder::start`] puts it together, loads
 //! the mods and binds the session. [`Harness::prompt`] runs one prompt, [`Harness::end`] tears down.
 
+mod agent_tool;
 mod builder;
 mod model;
 mod prompt;

@@ -1,4 +1,4 @@
-//! The one way that every tool call takes: queued, admitted, prepared, executed, finished.
+//! The one way that every tool call takes once it is received: admitted, prepared, executed, finished.
 //!
 //! A call that a step settles passes the later ones untouched, so every call comes out at the end, and in
 //! order.
@@ -17,7 +17,7 @@ use mod_interface::types::{AgentState, ContentBlock, EventPayload, PermissionMod
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{AgentConfig, ToolExecution, Toolbox};
+use super::{AgentConfig, ToolExecution, Toolbox, intake::Received};
 use crate::{
     hooks::{HookRunner, Round, ToolCallInput, tool_content},
     tools::{Tool, ToolContext},
@@ -28,8 +28,6 @@ const DESCRIBE: Duration = Duration::from_secs(5);
 const NOT_RUN: &str = "This call did not run, because another call of the same batch was denied.";
 const INTERRUPTED: &str = "This call did not run, because the user interrupted.";
 const CUT_SHORT: &str = "The user interrupted this call before it was done; what it did until then stands.";
-const CUT_OFF: &str =
-    "This call did not run: the answer hit the output limit, so its input may be incomplete. Send it again.";
 
 /// One batch of tool calls, on its way.
 pub(super) struct Dispatch<'a> {
@@ -103,16 +101,9 @@ impl<'a> Dispatch<'a> {
         Self { config, hooks, round, toolbox, mode, state, batch: Batch::default() }
     }
 
-    /// Takes `calls` all the way. `cut_off` says that the last one may be incomplete.
-    pub(super) async fn run(mut self, calls: Vec<ToolCallInput>, cut_off: bool) -> Batch {
-        for call in &calls {
-            self.emit(EventPayload::ToolQueued {
-                tool_call_id: call.id.to_string(),
-                tool_name: call.name.to_string(),
-                input: Value::clone(&call.input),
-            });
-        }
-        match (self.admit(&calls, cut_off).await, self.config.tool_execution) {
+    /// Takes `calls` all the way.
+    pub(super) async fn run(mut self, calls: Vec<Received>) -> Batch {
+        match (self.admit(&calls).await, self.config.tool_execution) {
             (Ok(admitted), ToolExecution::Sequential) => self.one_by_one(admitted).await,
             (Ok(admitted), ToolExecution::Parallel) => self.at_once(admitted).await,
             (Err(abort), _) => self.abort(calls, abort),
@@ -142,24 +133,16 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    /// Finds, describes and judges every call, in order, before any of them runs.
-    async fn admit(&self, calls: &[ToolCallInput], cut_off: bool) -> Result<Vec<Step<Going>>, Abort> {
+    /// Describes and judges every call, in order, before any of them runs.
+    async fn admit(&self, calls: &[Received]) -> Result<Vec<Step<Going>>, Abort> {
         let mut admitted = Vec::with_capacity(calls.len());
-        for (index, call) in calls.iter().enumerate() {
-            let found =
-                if cut_off && index + 1 == calls.len() { Err(CUT_OFF.to_owned()) } else { self.find(call) };
-            admitted.push(match found {
-                Ok(tool) => Ok(self.judge(index, call, tool).await?),
-                Err(reason) => Err(Settled { call: call.clone(), reason, end: End::Errored }),
+        for (index, Received { call, tool, .. }) in calls.iter().enumerate() {
+            admitted.push(match tool {
+                Ok(tool) => Ok(self.judge(index, call, Arc::clone(tool)).await?),
+                Err(reason) => Err(Settled { call: call.clone(), reason: reason.clone(), end: End::Errored }),
             });
         }
         Ok(admitted)
-    }
-
-    fn find(&self, call: &ToolCallInput) -> Result<Arc<dyn Tool>, String> {
-        let tool = self.toolbox.find(&call.name)?;
-        self.toolbox.check_input(&call.name, &call.input)?;
-        Ok(tool)
     }
 
     /// Describes one call and checks whether it may run. Whatever goes wrong in the check denies.
@@ -184,8 +167,8 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    fn abort(&mut self, calls: Vec<ToolCallInput>, abort: Abort) {
-        for (index, call) in calls.into_iter().enumerate() {
+    fn abort(&mut self, calls: Vec<Received>, abort: Abort) {
+        for (index, Received { call, .. }) in calls.into_iter().enumerate() {
             let (reason, end) = match &abort {
                 Abort::Denied { index: denied, reason } if *denied == index => (reason.as_str(), End::Denied),
                 Abort::Denied { .. } => (NOT_RUN, End::Untold),

@@ -9,11 +9,13 @@ use std::{
 use mod_interface::types::{AgentState, NoticeLevel, PermissionMode, SessionStartSource};
 use tokio_util::sync::CancellationToken;
 
-use super::{Error, Harness, Recorded, model::Models, prompt::system_prompt, toolbox::Tools};
+use super::{
+    Error, Harness, Recorded, agent_tool::AgentTool, model::Models, prompt::system_prompt, toolbox::Tools,
+};
 use crate::{
     agent::{
         Agent, AgentConfig, Ask, LiveMode, MessageQueue, ModelChoice, NobodyToAsk, Permissions, Rule,
-        ToolExecution,
+        Subagents, ToolExecution,
     },
     builtin,
     events::{EventBus, EventSink},
@@ -205,7 +207,8 @@ impl HarnessBuilder {
         }
         let (models, choice) = self.models(&places)?;
         let permissions = self.permissions(&places, &bus)?;
-        let tools = self.tool_set()?;
+        let subagents = Arc::new(Subagents::default());
+        let tools = self.tool_set(&subagents)?;
         let mods = Arc::new(self.mod_host(&places, &bus, &tools));
         mods.tell_last_places();
         let loading = self.cancel.run_until_cancelled(self.load(&mods, &places));
@@ -214,7 +217,7 @@ impl HarnessBuilder {
         let id = Arc::clone(session.id());
         let cwd: Arc<std::path::Path> = places.cwd.as_path().into();
         let prompt_cwd = Arc::clone(&cwd);
-        let agent = Agent::new(AgentConfig {
+        let config = Arc::new(AgentConfig {
             emitter: bus.main(),
             cwd: Arc::clone(&cwd),
             model: Arc::new(models),
@@ -231,8 +234,9 @@ impl HarnessBuilder {
                 Some(settings::ToolExecution::Sequential) | None => ToolExecution::Sequential,
             },
         });
+        subagents.bind(&config, &id);
         let harness = Harness {
-            agent,
+            agent: Agent::new(config),
             state: tokio::sync::Mutex::new(AgentState::new(id)),
             cwd,
             mods,
@@ -273,9 +277,10 @@ impl HarnessBuilder {
         Ok(Permissions::new(allow, deny, live, ask, places.cwd.as_path().into()))
     }
 
-    fn tool_set(&mut self) -> Result<Arc<ToolSet>, Error> {
+    fn tool_set(&mut self, subagents: &Arc<Subagents>) -> Result<Arc<ToolSet>, Error> {
         let set = ToolSet::default();
-        for tool in tools::builtin().into_iter().chain(self.tools.drain(..)) {
+        let agent: Arc<dyn Tool> = Arc::new(AgentTool::new(Arc::clone(subagents)));
+        for tool in tools::builtin().into_iter().chain([agent]).chain(self.tools.drain(..)) {
             set.add(tool, OWN_TOOLS)?;
         }
         Ok(Arc::new(set))

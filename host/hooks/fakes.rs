@@ -7,7 +7,7 @@ use std::{
 };
 
 use mod_interface::types::{
-    AgentEvent, ContentBlock, EventPayload, Hook, HookOutcome, HookSet, Message, Role,
+    AgentEvent, ContentBlock, EventPayload, Hook, HookOutcome, HookSet, MAIN_AGENT, Message, Role,
 };
 
 use super::{Handlers, HookAnswer, HookFault, HookHandler, HookInput, HookResult, Mods};
@@ -29,9 +29,16 @@ impl Log {
     /// A bus whose events land in the log.
     pub(crate) fn bus(&self) -> EventBus {
         let (bus, log) = (EventBus::new(), self.clone());
-        bus.add(Arc::new(move |event: &AgentEvent| log.add(line_of(&event.payload))));
+        bus.add(Arc::new(move |event: &AgentEvent| {
+            log.add(format!("{}{}", of(&event.agent_id), line_of(&event.payload)));
+        }));
         bus
     }
+}
+
+/// Says which agent a line is about, where it is not the main one.
+fn of(agent_id: &str) -> String {
+    if agent_id == MAIN_AGENT { String::new() } else { format!("[{agent_id}] ") }
 }
 
 /// An event in one line.
@@ -73,6 +80,23 @@ fn line_of(event: &EventPayload) -> String {
         EventPayload::Notice { message, .. } => message.clone(),
         EventPayload::ModError { mod_id, hook, error } => format!("{mod_id} {hook}: {error}"),
         EventPayload::RunError { error } => error.clone(),
+        EventPayload::SubagentStart { tool_call_id, subagent_type } => {
+            format!("{tool_call_id} {subagent_type}")
+        }
+        EventPayload::SubagentProgress { tool_call_id, tool_name, tool_input, tokens_used, .. } => {
+            format!("{tool_call_id}: {tool_name} {tool_input} tokens={tokens_used}")
+        }
+        EventPayload::SubagentStop { tool_call_id, subagent_type, tokens_used } => {
+            format!("{tool_call_id} {subagent_type} tokens={tokens_used}")
+        }
+        EventPayload::ContinuationRecovery { kind, attempt, max_attempts } => {
+            format!("{kind:?} {attempt}/{max_attempts}")
+        }
+        EventPayload::ToolInputCoerced { raw_type, recovered } => format!("{raw_type} recovered={recovered}"),
+        EventPayload::ToolInputRepaired { rules_fired, hint_count, received_keys, repaired } => {
+            let (rules, keys) = (rules_fired.join(","), received_keys.join(","));
+            format!("{rules} hints={hint_count} keys={keys} repaired={repaired}")
+        }
         EventPayload::PermissionModeChanged { mode } => mode.as_str().to_owned(),
         _ => String::new(),
     };
@@ -184,7 +208,8 @@ impl HookHandler for FakeMod {
     }
 
     fn call(&self, input: &Arc<HookInput>) -> HookAnswer {
-        self.log.add(format!("◆ {} {}", self.id, input.hook));
+        let agent = of(input.scope.emitter.agent_id());
+        self.log.add(format!("{agent}◆ {} {}", self.id, input.hook));
         self.answerers[&input.hook](input)
     }
 }

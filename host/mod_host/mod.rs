@@ -35,7 +35,10 @@ mod watchdog;
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use mod_interface::types::NoticeLevel;
@@ -64,6 +67,8 @@ pub struct ModHost {
     core: Arc<Core>,
     journal_dir: Option<PathBuf>,
     loaded: Mutex<Vec<(Arc<ModIdentity>, LoadedMod)>>,
+    // A constructor that never returns holds a lock of the system's loader.
+    loader_stuck: AtomicBool,
 }
 
 /// A mod that was loaded.
@@ -141,7 +146,7 @@ impl ModHost {
         let bus = config.bus.clone();
         let core = Arc::new(Core::new(config, tokio::runtime::Handle::current()));
         bus.add(Arc::new(ObserverSink(Arc::downgrade(&core))));
-        Self { core, journal_dir, loaded: Mutex::default() }
+        Self { core, journal_dir, loaded: Mutex::default(), loader_stuck: AtomicBool::new(false) }
     }
 
     /// Says in a notice which mods earlier runs of this user ended in, if they ended in one.
@@ -177,7 +182,11 @@ impl ModHost {
                     self.loaded.lock().unwrap_or_else(PoisonError::into_inner).push((identity, loaded));
                 }
                 Ok(None) => {}
-                Err(error @ LoadError::Stuck { place: "constructor", .. }) => return Err(error),
+                Err(error @ LoadError::Stuck { place: "constructor", .. }) => {
+                    self.loader_stuck.store(true, Relaxed);
+                    return Err(error);
+                }
+
                 Err(error) => warnings.push(LoadWarning { origin, error }),
             }
         }
@@ -220,6 +229,10 @@ impl Mods for ModHost {
 
 impl Drop for ModHost {
     fn drop(&mut self) {
+        // Code of a mod that is dropped could wait for that lock, for ever.
+        if self.loader_stuck.load(Relaxed) {
+            return;
+        }
         self.core.clear();
     }
 }

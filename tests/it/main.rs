@@ -13,6 +13,8 @@ mod discovery;
 mod interrupt;
 mod mods;
 mod mods_commands;
+#[cfg(target_os = "linux")]
+mod no_session;
 mod openai;
 mod openai_cmd;
 #[cfg(target_os = "linux")]
@@ -23,6 +25,7 @@ mod packages_git;
 mod packages_npm;
 mod print_mode;
 mod print_permissions;
+mod subagents;
 #[path = "../support/mod.rs"]
 mod support;
 #[cfg(target_os = "linux")]

@@ -130,8 +130,8 @@ fn a_mod_whose_library_was_changed_does_not_load_and_the_others_act() {
         path.display().to_string().replace(folders.work().parent().unwrap().to_str().unwrap(), "DIR")
     };
     let reason = format!(
-        "the library is not the one that was installed: expected sha256 {expected}, got {got}; `cmd mods update` \
-         installs it again as locked: {}",
+        "the library was changed after it was packed, install it again (cmd mods update), expected sha256 {expected}, \
+         got {got}: {}",
         tidy(&library)
     );
     let list = folders.cmd(&["mods", "list", "--json"]).run();

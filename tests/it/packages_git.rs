@@ -37,8 +37,7 @@ fn a_tag_is_followed_by_its_name_and_one_that_moved_is_refused() {
     assert_eq!(cmd(&["update", "--latest"]).told(), (0, &*line("unchanged"), ""), "a tag is pinned");
 
     // Another ref in the settings is followed by a plain update.
-    folders
-        .settings(&json!({ "mods": { "sources": [{ "source": "https://github.com/owner/repo@v2" }] } }));
+    folders.settings(&json!({ "mods": { "sources": [{ "source": "https://github.com/owner/repo@v2" }] } }));
     let ran = cmd(&["update"]);
     assert!(
         ran.code() == 0 && ran.stdout.starts_with(&format!("{ID}  user  0.3.7 ({})", &first[..12])),

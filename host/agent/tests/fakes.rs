@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     agent::{
-        Agent, AgentConfig, Answer, Ask, BoxError, Commit, LiveMode, MessageQueue, Model, ModelCall,
-        ModelChoice, ModelResponse, NobodyToAsk, Permissions, Question, RunOutcome, ToolExecution,
-        ToolSource, Toolbox,
+        AGENT_TOOL, Agent, AgentConfig, Answer, Ask, BoxError, Commit, LiveMode, MessageQueue, Model,
+        ModelCall, ModelChoice, ModelResponse, NobodyToAsk, Permissions, Question, RunOutcome, SubagentTask,
+        Subagents, ToolExecution, ToolSource, Toolbox,
     },
     events::Emitter,
     tools::{Access, Tool, ToolContext},
@@ -66,6 +66,12 @@ impl FakeTool {
 
     pub(crate) fn access(mut self, access: Access) -> Self {
         self.access = access;
+        self
+    }
+
+    /// Takes inputs of this schema.
+    pub(crate) fn taking(mut self, input_schema: Value) -> Self {
+        self.spec.input_schema = input_schema;
         self
     }
 
@@ -122,8 +128,12 @@ impl Toolbox for FakeTools {
         Ok(tool.ok_or_else(|| format!("no such tool: {name}"))?)
     }
 
-    fn check_input(&self, _: &str, input: &Value) -> Result<(), String> {
-        if input.get("bad").is_some() { Err("the input is bad".to_owned()) } else { Ok(()) }
+    fn check_input(&self, name: &str, input: &Value) -> Result<(), String> {
+        if input.get("bad").is_some() {
+            return Err("the input is bad".to_owned());
+        }
+        let schema = &self.find(name)?.spec().input_schema.clone();
+        jsonschema::validate(schema, input).map_err(|error| error.to_string())
     }
 }
 
@@ -214,10 +224,12 @@ impl Commit for Commits {
     }
 }
 
+type Answers = Box<dyn Fn(&Question) -> Result<Answer, BoxError> + Send + Sync>;
+
 /// Answers every question alike, and writes it into the log.
 pub(crate) struct FakeAsk {
     pub(crate) log: Log,
-    pub(crate) answer: Box<dyn Fn(&Question) -> Result<Answer, BoxError> + Send + Sync>,
+    pub(crate) answer: Answers,
 }
 
 impl Ask for FakeAsk {
@@ -244,6 +256,7 @@ pub(crate) struct Scene {
     pub(crate) parallel: bool,
     pub(crate) cancel: CancellationToken,
     pub(crate) state: AgentState,
+    subagents: Arc<Subagents>,
 }
 
 /// A run that is over.
@@ -273,6 +286,7 @@ impl Scene {
             parallel: false,
             cancel: CancellationToken::new(),
             state: AgentState::new("s1"),
+            subagents: Arc::default(),
             log,
         }
     }
@@ -283,6 +297,25 @@ impl Scene {
 
     pub(crate) fn with<const N: usize>(self, mods: [FakeMod; N]) -> Self {
         *self.mods.0.lock().unwrap() = handlers(mods);
+        self
+    }
+
+    /// Adds the tool `agent`, and binds it to the agent of `config`.
+    pub(crate) fn with_subagents(mut self) -> Self {
+        let subagents = Arc::clone(&self.subagents);
+        self.tools.push(FakeTool::working(AGENT_TOOL, move |input, ctx| {
+            let subagents = Arc::clone(&subagents);
+            Box::pin(async move {
+                let task = SubagentTask {
+                    tool_call_id: ctx.tool_call_id,
+                    parent_id: ctx.agent_id,
+                    subagent_type: "general".to_owned(),
+                    prompt: input["prompt"].as_str().unwrap().to_owned(),
+                    cancel: ctx.cancel,
+                };
+                subagents.run(task).await.map_or_else(ToolOutput::error, ToolOutput::text)
+            })
+        }));
         self
     }
 
@@ -298,7 +331,7 @@ impl Scene {
             Arc::clone(&self.ask),
             Arc::clone(&cwd),
         );
-        let agent = Agent::new(AgentConfig {
+        let config = Arc::new(AgentConfig {
             emitter: self.log.bus().main(),
             cwd,
             model: Arc::clone(&self.model) as _,
@@ -312,7 +345,8 @@ impl Scene {
             max_turns: NonZeroU32::new(self.max_turns),
             tool_execution: if self.parallel { ToolExecution::Parallel } else { ToolExecution::Sequential },
         });
-        (agent, commits)
+        self.subagents.bind(&config, &self.state.session_id);
+        (Agent::new(config), commits)
     }
 
     pub(crate) async fn run(mut self) -> Ran {

@@ -130,12 +130,23 @@ fn a_conversation_that_the_model_begins_is_given_a_beginning() {
     );
 }
 
+#[test]
+fn an_input_that_is_no_object_goes_back_inside_of_one() {
+    let called = |input| ContentBlock::ToolUse { id: "1".into(), name: "echo".into(), input };
+    let conversation = |input| [user(vec![text("go")]), model(vec![called(input)]), user(vec![result("1")])];
+    for sent in [json!("{\"p\":"), json!([1]), json!(null)] {
+        let wrapped = conversation(json!({ "input": sent }));
+        assert_eq!(prepare_for_send(&conversation(sent)), wrapped);
+    }
+}
+
 fn block() -> impl Strategy<Value = ContentBlock> {
     let id = || (0..4_u8).prop_map(|id| id.to_string());
     prop_oneof![
         Just(text("words")),
         Just(text(" ")),
         id().prop_map(|id| calls(&id)),
+        id().prop_map(|id| ContentBlock::ToolUse { id, name: "echo".into(), input: json!("no object") }),
         id().prop_map(|id| result(&id)),
         Just(ContentBlock::ToolResult { tool_use_id: "1".into(), content: vec![text("")], is_error: false }),
     ]
@@ -175,6 +186,9 @@ proptest! {
             prop_assert!(message.check().is_ok());
             let blank = |block: &ContentBlock| block.as_text().is_some_and(|text| text.trim().is_empty());
             prop_assert!(!message.content.iter().any(blank));
+            let objects =
+                |block: &ContentBlock| !matches!(block, ContentBlock::ToolUse { input, .. } if !input.is_object());
+            prop_assert!(message.content.iter().all(objects));
             let answers = ids(message, result_id);
             let head = message.content.iter().take(answers.len());
             prop_assert!(head.clone().all(|block| result_id(block).is_some()), "results come first");

@@ -4,12 +4,16 @@ use std::{collections::BTreeSet, fs};
 
 use toml::{Table, Value};
 
-use super::{assert_none, read, root};
+use super::{
+    assert_none, read, root,
+    source::{Source, sources},
+};
 
 /// The folders of the members of the workspace, the root left out.
 fn members() -> Vec<String> {
     let manifest: Table = read("Cargo.toml").parse().unwrap();
-    let members = manifest["workspace"]["members"].as_array().unwrap().iter().filter_map(Value::as_str);
+    let members = manifest["workspace"]["default-members"].as_array().unwrap();
+    let members = members.iter().filter_map(Value::as_str).filter(|member| *member != ".");
     let mut folders = Vec::new();
     for member in members {
         match member.strip_suffix("/*") {
@@ -93,6 +97,38 @@ fn versions_stand_in_the_workspace_alone() {
         assert_none(&own_versions(&read(format!("{folder}/Cargo.toml"))), folder);
     }
     assert_eq!(own_versions("[dependencies]\nserde = \"1\"\ntoml.workspace = true\n"), ["serde"]);
+}
+
+/// The dependencies of a manifest that none of the sources names.
+fn unused(manifest: &str, sources: &[Source]) -> Vec<String> {
+    let manifest: Table = manifest.parse().unwrap();
+    let used = |name: &str| {
+        let name = name.replace('-', "_");
+        sources.iter().any(|source| source.find(&[&name]).next().is_some())
+    };
+    dependencies(&manifest).into_iter().map(|(name, _)| name).filter(|name| !used(name)).collect()
+}
+
+#[test]
+fn every_dependency_is_used() {
+    let host = unused(&read("Cargo.toml"), &sources(&["host", "tests", "benches"]));
+    // The mods are there so that cargo builds their libraries for the tests.
+    let (mods, rest): (Vec<_>, Vec<_>) = host.into_iter().partition(|name| packages().contains(name));
+    assert_none(&rest, "no source of the host names it");
+    assert!(!mods.contains(&"registry".to_owned()) && !mods.contains(&"mod-interface".to_owned()));
+    for folder in members() {
+        assert_none(&unused(&read(format!("{folder}/Cargo.toml")), &sources(&[&folder])), &folder);
+    }
+    let manifest = "[dependencies]\na-b = \"1\"\nc = \"1\"";
+    assert_eq!(unused(manifest, &[Source::new("x.rs", "use a_b::d; // c\nfn f() { \"c\"; }")]), ["c"]);
+    let shared: Table = read("Cargo.toml").parse().unwrap();
+    let all =
+        members().into_iter().chain([".".to_owned()]).map(|folder| read(format!("{folder}/Cargo.toml")));
+    let named: BTreeSet<_> =
+        all.flat_map(|text| dependencies(&text.parse().unwrap())).map(|(name, _)| name).collect();
+    let left =
+        shared["workspace"]["dependencies"].as_table().unwrap().keys().filter(|name| !named.contains(*name));
+    assert_none(&left.cloned().collect::<Vec<_>>(), "no package of the workspace has it");
 }
 
 /// The dependencies of a workspace without a line in the list of a document, and the lines without a
