@@ -9,7 +9,8 @@ use super::request::{BoxError, Ended, Finished, RunPrompt, RunRequest};
 use crate::{
     events::EventSink,
     harness::{Harness, HarnessBuilder, ModelAccess, Prompted},
-    settings::{self, Trust},
+    mod_host::ProjectMods,
+    settings::{self, ModLayer, Trust},
 };
 
 /// Runs prompts in sessions of the harness, whose models are reached by `access`.
@@ -41,15 +42,20 @@ fn builder(request: RunRequest) -> settings::Result<HarnessBuilder> {
     let skip = request.skip_permissions;
     let workspace = &request.places.cwd;
     let trusted = skip || Trust::load(&request.places)?.is_trusted(workspace, &BTreeSet::new());
+    let mut settings = request.settings.merge(trusted);
+    if !skip {
+        // What the project says of mods is about the mods that stay out of this run.
+        settings.mods.project = ModLayer::default();
+    }
     let mode = if skip { Some(PermissionMode::Bypass) } else { request.permission_mode };
     Ok(Harness::builder()
-        .settings(request.settings.merge(trusted))
+        .settings(settings)
         .places(request.places)
         .model(request.model)
         .mods(request.mods)
         .mod_options(request.mod_options)
         .no_mods(request.no_mods)
-        .project_mods(skip)
+        .project_mods(if skip { ProjectMods::All } else { ProjectMods::None })
         .permission_mode(mode)
         .rules(request.allow, request.deny)
         .max_turns(request.max_turns)

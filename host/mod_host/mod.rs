@@ -1,6 +1,7 @@
 //! From files to mods, and the host's side of everything that a mod can call.
 //!
-//! * [`plan`](Lookup) says which mods a session would load, in order, from files alone.
+//! * [`plan`](Lookup) says which mods a session would load, in order, from files alone: `discovery` looks at
+//!   folders and packages, `trust` at what of a project may run.
 //! * `load` takes one of them through the load chain: `library` (the bytes that are hashed are the
 //!   bytes that run), `abi_check` (the layout fits), identity, factory.
 //! * `adapter` is the one way into a mod; `frame` and `services` are all that a mod can ask back.
@@ -15,6 +16,7 @@ mod built;
 mod clock;
 mod commands;
 mod core;
+mod discovery;
 mod error;
 mod frame;
 mod identity;
@@ -28,10 +30,11 @@ mod registrations;
 mod services;
 mod tool;
 mod trial;
+mod trust;
 mod watchdog;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, Once, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -46,8 +49,9 @@ pub use self::{
     core::ModHostConfig,
     error::LoadError,
     load::host_facts,
-    plan::{Code, Expected, Lookup, Origin, Plan, Planned},
+    plan::{Code, Expected, LeftOut, Lookup, Origin, Plan, Planned},
     trial::{Trial, trial},
+    trust::{ProjectMods, project_hashes},
 };
 use self::{core::Core, identity::ModIdentity, observers::ObserverSink, registrations::What};
 use crate::{
@@ -81,6 +85,22 @@ pub struct LoadedMod {
     pub origin: Origin,
     /// The hash of its library; `None` when it is compiled in.
     pub sha256: Option<String>,
+}
+
+impl LoadedMod {
+    /// Its library, when nothing but itself says what that must be: a loose file, or one of `--mod`.
+    pub fn loose_file(&self) -> Option<&Path> {
+        let path = match &self.origin {
+            Origin::Session { path } => path,
+            Origin::User { source } | Origin::Project { source } => Path::new(source),
+            Origin::BuiltIn => return None,
+        };
+        let is_library =
+            path.extension().is_some_and(|extension| extension == std::env::consts::DLL_EXTENSION);
+        Some(path).filter(|path| {
+            path.is_absolute() && (is_library || matches!(self.origin, Origin::Session { .. }))
+        })
+    }
 }
 
 /// A mod that was not loaded.

@@ -8,6 +8,8 @@ mod architecture;
 mod bad_files;
 #[cfg(target_os = "linux")]
 mod bad_input;
+#[cfg(target_os = "linux")]
+mod discovery;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod isolation;
@@ -21,8 +23,16 @@ mod mods_commands;
 mod no_session;
 mod openai;
 mod openai_cmd;
+#[cfg(target_os = "linux")]
+mod packages;
+#[cfg(target_os = "linux")]
+mod packages_git;
+#[cfg(target_os = "linux")]
+mod packages_npm;
 mod print_mode;
 mod print_permissions;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(target_os = "linux")]
+mod trust;
