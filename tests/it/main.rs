@@ -7,6 +7,10 @@
 mod bad_files;
 #[cfg(target_os = "linux")]
 mod bad_input;
+#[cfg(target_os = "linux")]
+mod behaving;
+#[cfg(target_os = "linux")]
+mod channels;
 mod interrupt;
 mod mods;
 mod mods_commands;
@@ -14,6 +18,8 @@ mod openai;
 mod openai_cmd;
 mod print_mode;
 mod print_permissions;
+#[cfg(target_os = "linux")]
+mod registration;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;
