@@ -5,6 +5,7 @@
 //! * `load` takes one of them through the load chain: `library` (the bytes that are hashed are the
 //!   bytes that run), `abi_check` (the layout fits), identity, factory.
 //! * `adapter` is the one way into a mod; `frame` and `services` are all that a mod can ask back.
+//! * `listener` is told something synchronously: `observers` of events, and `channels` between mods.
 //! * `registrations` keeps what mods registered, in registration order.
 //! * `journal` and `watchdog` know which mod runs now.
 //!
@@ -13,6 +14,7 @@
 mod abi_check;
 mod adapter;
 mod built;
+mod channels;
 mod clock;
 mod commands;
 mod core;
@@ -22,6 +24,7 @@ mod frame;
 mod identity;
 mod journal;
 mod library;
+mod listener;
 mod load;
 mod log;
 mod observers;
@@ -41,6 +44,8 @@ use std::{
     },
 };
 
+/// The root module of a mod that is compiled in, as `builtin_mod!` gives it.
+pub use mod_interface::abi::ModRootRef as BuiltIn;
 use mod_interface::types::NoticeLevel;
 use serde::Serialize;
 
@@ -138,6 +143,8 @@ pub struct Registered {
     pub commands: Vec<String>,
     /// Events that it observes.
     pub events: Vec<&'static str>,
+    /// Channels between mods that it listens to.
+    pub channels: Vec<String>,
 }
 
 impl ModHost {
@@ -221,6 +228,7 @@ impl ModHost {
         self.core.registrations_of(owner, |what| match what {
             What::Hooks(handler) => all.hooks.extend(handler.hooks().iter().map(|hook| hook.wire_name())),
             What::Observer(observer) => all.events.push(observer.kind().as_str()),
+            What::Channel(channel) => all.channels.push(channel.name().to_string()),
             What::Command(command) => all.commands.push(command.spec().name.clone()),
             What::Tool(tool) => all.tools.push(tool.spec().name.clone()),
         });

@@ -8,6 +8,9 @@ mod architecture;
 mod bad_files;
 #[cfg(target_os = "linux")]
 mod bad_input;
+mod behaving;
+#[cfg(target_os = "linux")]
+mod channels;
 #[cfg(target_os = "linux")]
 mod discovery;
 mod interrupt;
@@ -31,6 +34,8 @@ mod packages_git;
 mod packages_npm;
 mod print_mode;
 mod print_permissions;
+#[cfg(target_os = "linux")]
+mod registration;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;
