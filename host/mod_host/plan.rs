@@ -270,3 +270,7 @@ fn is_library(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.ends_with(std::env::consts::DLL_SUFFIX)
 }
+
+#[cfg(all(test, target_os = "linux"))]
+#[path = "plan_tests.rs"]
+mod tests;
