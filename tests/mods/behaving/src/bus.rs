@@ -5,6 +5,7 @@ use mod_interface::prelude::*;
 const GREETINGS: &str = "greetings";
 
 /// Does `what` on the bus, if it is of it.
+#[expect(clippy::panic, reason = "one of the things that it does")]
 pub(crate) fn add(cmd: &ModApi, me: &str, what: &str) -> Result<bool> {
     let (api, me) = (cmd.clone(), me.to_owned());
     match what {
