@@ -8,11 +8,7 @@ use std::{
     time::Duration,
 };
 
-use host::{
-    hooks::Mods,
-    mod_host::Registered,
-    tools::{Tool as _, ToolContext},
-};
+use host::{hooks::Mods, mod_host::Registered, tools::ToolContext};
 use mod_interface::{builtin_mod, prelude::*};
 use tokio_util::sync::CancellationToken;
 
@@ -210,6 +206,7 @@ async fn the_first_of_a_name_stays_and_the_second_mod_stays_loaded() {
         tools: tools.iter().map(ToString::to_string).collect(),
         commands: commands.iter().map(ToString::to_string).collect(),
         events: Vec::new(),
+        channels: Vec::new(),
     };
     assert_eq!(registered, [of(&["same", "own_a"], &["same"]), of(&["own_b"], &[])]);
 }
