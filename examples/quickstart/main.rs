@@ -34,7 +34,10 @@ fn take(tour: &Tour) -> Result<(), Failure> {
     list(tour)?;
     run(tour)?;
     damage(tour)?;
-    println!("\nNext: read mods/custom-tool/src/lib.rs, a whole mod, and the README.");
+    println!(
+        "\nNext: read mods/custom-tool/src/lib.rs, a whole mod. All of this stays until the next tour; look at it:"
+    );
+    println!("   $ COMMANDCODE_HOME={} {} mods list", tour.path("home"), tour.program());
     Ok(())
 }
 

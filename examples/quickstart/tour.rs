@@ -1,11 +1,11 @@
 //! Runs the commands of the tour and tells of them.
 
 use std::{
+    cell::Cell,
     env, fs,
     io::{self, IsTerminal, Read},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
 /// Why the tour cannot go on.
@@ -25,7 +25,7 @@ pub(crate) struct Tour {
     root: PathBuf,
     /// Where cargo puts programs and libraries: this program is one of them.
     built: PathBuf,
-    steps: AtomicUsize,
+    steps: Cell<usize>,
     colour: bool,
 }
 
@@ -44,13 +44,13 @@ impl Tour {
         remove(&dir)?;
         fs::create_dir_all(dir.join("home"))?;
         let colour = io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
-        Ok(Self { dir, root, built, steps: AtomicUsize::new(0), colour })
+        Ok(Self { dir, root, built, steps: Cell::new(0), colour })
     }
 
     /// Tells what comes next, and why.
     pub(crate) fn step(&self, title: &str, why: &str) {
-        let number = self.steps.fetch_add(1, Relaxed) + 1;
-        println!("\n{}", self.paint("1", &format!("{number}. {title}")));
+        self.steps.update(|steps| steps + 1);
+        println!("\n{}", self.paint("1", &format!("{}. {title}", self.steps.get())));
         for line in wrap(why, 97) {
             println!("   {line}");
         }
@@ -83,7 +83,7 @@ impl Tour {
     pub(crate) fn cmd_in(&self, folder: &Path, args: &[&str]) -> Result<Told, Failure> {
         self.tell_command("cmd", args);
         let (mut reader, writer) = io::pipe()?;
-        let mut cmd = Command::new(self.built.join(format!("cmd{}", env::consts::EXE_SUFFIX)));
+        let mut cmd = Command::new(self.cmd_file());
         cmd.args(args).current_dir(folder).env("COMMANDCODE_HOME", self.dir.join("home"));
         cmd.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         let mut child = cmd.spawn()?;
@@ -96,6 +96,10 @@ impl Tour {
         Ok(Told { text, code })
     }
 
+    fn cmd_file(&self) -> PathBuf {
+        self.built.join(format!("cmd{}", env::consts::EXE_SUFFIX))
+    }
+
     fn tell_command(&self, program: &str, args: &[&str]) {
         let quoted =
             |arg: &&str| if arg.contains([' ', '(', '*']) { format!("\"{arg}\"") } else { (*arg).to_owned() };
@@ -106,6 +110,11 @@ impl Tour {
     /// A path in the folder of the tour, seen from the sources.
     pub(crate) fn path(&self, name: &str) -> String {
         self.shown(&self.dir.join(name))
+    }
+
+    /// The program, seen from the sources.
+    pub(crate) fn program(&self) -> String {
+        self.shown(&self.cmd_file())
     }
 
     /// The library of a mod, seen from the sources.

@@ -19,7 +19,9 @@ use crate::{
     },
     builtin,
     events::{EventBus, EventSink},
-    mod_host::{LeftOut, LoadedMod, Lookup, ModHost, ModHostConfig, Origin, Plan, ProjectMods, host_facts},
+    mod_host::{
+        BuiltIn, LeftOut, LoadedMod, Lookup, ModHost, ModHostConfig, Origin, Plan, ProjectMods, host_facts,
+    },
     providers::{Provider, Providers, RetryPolicy, openai::OpenAi, openai::OpenAiConfig, scripted::Scripted},
     session::{Session, session_id},
     settings::{self, KnownMods, Places, Settings},
@@ -49,6 +51,7 @@ pub struct HarnessBuilder {
     model: Option<String>,
     access: ModelAccess,
     mods: Vec<PathBuf>,
+    built_ins: Vec<(&'static str, BuiltIn)>,
     options: BTreeMap<String, String>,
     no_mods: bool,
     project_mods: ProjectMods,
@@ -98,6 +101,15 @@ impl HarnessBuilder {
     #[must_use]
     pub fn mods(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.mods.extend(paths);
+        self
+    }
+
+    /// Loads a mod that is compiled in, behind the first-party ones and ahead of all others:
+    /// `built_in("name", builtin_mod!("name", factory))`. It takes its name like any mod, and can be
+    /// disabled by it.
+    #[must_use]
+    pub fn built_in(mut self, name: &'static str, built_in: BuiltIn) -> Self {
+        self.built_ins.push((name, built_in));
         self
     }
 
@@ -319,8 +331,9 @@ impl HarnessBuilder {
             .filter(|(_, why)| *why == LeftOut::Untrusted)
             .map(|(planned, _)| planned.origin)
             .collect();
+        let built_ins = builtin::roots().into_iter().chain(self.built_ins.iter().copied());
         let disabled = |name: &str| self.settings.mods.disabled_by(name).is_some();
-        let loaded = mods.load(plan.with_built_ins(builtin::roots()), disabled).await?;
+        let loaded = mods.load(plan.with_built_ins(built_ins), disabled).await?;
         let emitter = mods.events();
         notices.into_iter().for_each(|notice| emitter.notice(NoticeLevel::Info, notice));
         for origin in untrusted {

@@ -5,6 +5,7 @@
 //! * `load` takes one of them through the load chain: `library` (the bytes that are hashed are the
 //!   bytes that run), `abi_check` (the layout fits), identity, factory.
 //! * `adapter` is the one way into a mod; `frame` and `services` are all that a mod can ask back.
+//! * `listener` is told something synchronously: `observers` of events, and `channels` between mods.
 //! * `registrations` keeps what mods registered, in registration order.
 //! * `journal` and `watchdog` know which mod runs now.
 //!
@@ -13,6 +14,7 @@
 mod abi_check;
 mod adapter;
 mod built;
+mod channels;
 mod clock;
 mod commands;
 mod core;
@@ -22,6 +24,7 @@ mod frame;
 mod identity;
 mod journal;
 mod library;
+mod listener;
 mod load;
 mod log;
 mod observers;
@@ -36,11 +39,13 @@ mod watchdog;
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, Once, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
 
+/// The root module of a mod that is compiled in, as `builtin_mod!` gives it.
+pub use mod_interface::abi::ModRootRef as BuiltIn;
 use mod_interface::types::NoticeLevel;
 use serde::Serialize;
 
@@ -67,6 +72,7 @@ pub struct ModHost {
     core: Arc<Core>,
     journal_dir: Option<PathBuf>,
     loaded: Mutex<Vec<(Arc<ModIdentity>, LoadedMod)>>,
+    watched: Once,
     // A constructor that never returns holds a lock of the system's loader.
     loader_stuck: AtomicBool,
 }
@@ -137,6 +143,8 @@ pub struct Registered {
     pub commands: Vec<String>,
     /// Events that it observes.
     pub events: Vec<&'static str>,
+    /// Channels between mods that it listens to.
+    pub channels: Vec<String>,
 }
 
 impl ModHost {
@@ -146,7 +154,13 @@ impl ModHost {
         let bus = config.bus.clone();
         let core = Arc::new(Core::new(config, tokio::runtime::Handle::current()));
         bus.add(Arc::new(ObserverSink(Arc::downgrade(&core))));
-        Self { core, journal_dir, loaded: Mutex::default(), loader_stuck: AtomicBool::new(false) }
+        Self {
+            core,
+            journal_dir,
+            loaded: Mutex::default(),
+            watched: Once::new(),
+            loader_stuck: AtomicBool::new(false),
+        }
     }
 
     /// Says in a notice which mods earlier runs of this user ended in, if they ended in one.
@@ -172,7 +186,7 @@ impl ModHost {
         let mut warnings: Vec<_> = problems.map(|(origin, error)| LoadWarning { origin, error }).collect();
         let mut mods = Vec::new();
         if plan.mods.iter().any(|planned| matches!(planned.code, Code::Library { .. })) {
-            watchdog::start(&self.core);
+            self.watched.call_once(|| watchdog::start(&self.core));
         }
         for planned in plan.mods {
             let (origin, index) = (planned.origin.clone(), self.core.next_index());
@@ -214,6 +228,7 @@ impl ModHost {
         self.core.registrations_of(owner, |what| match what {
             What::Hooks(handler) => all.hooks.extend(handler.hooks().iter().map(|hook| hook.wire_name())),
             What::Observer(observer) => all.events.push(observer.kind().as_str()),
+            What::Channel(channel) => all.channels.push(channel.name().to_string()),
             What::Command(command) => all.commands.push(command.spec().name.clone()),
             What::Tool(tool) => all.tools.push(tool.spec().name.clone()),
         });

@@ -8,9 +8,18 @@ mod architecture;
 mod bad_files;
 #[cfg(target_os = "linux")]
 mod bad_input;
+mod behaving;
+#[cfg(target_os = "linux")]
+mod channels;
 #[cfg(target_os = "linux")]
 mod discovery;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod isolation;
+mod journal;
+#[cfg(target_os = "linux")]
+mod load_chain;
+mod mod_calls;
 mod mods;
 mod mods_commands;
 #[cfg(target_os = "linux")]
@@ -25,6 +34,8 @@ mod packages_git;
 mod packages_npm;
 mod print_mode;
 mod print_permissions;
+#[cfg(target_os = "linux")]
+mod registration;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;

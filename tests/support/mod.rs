@@ -1,11 +1,14 @@
 //! What the integration tests share.
 
 pub(crate) mod aimock;
+#[cfg(target_os = "linux")]
+pub(crate) mod behaving;
 pub(crate) mod cmd;
 #[cfg(target_os = "linux")]
 pub(crate) mod fixtures;
 #[cfg(target_os = "linux")]
 pub(crate) mod git_server;
+pub(crate) mod mods;
 pub(crate) mod npm;
 #[cfg(target_os = "linux")]
 pub(crate) mod packages;
