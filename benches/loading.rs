@@ -4,6 +4,9 @@
 //! `cargo bench --bench loading` prints medians. A library is never unloaded, so each load is in a process of its
 //! own: this program calls itself.
 
+// What a benchmark is for.
+#![allow(clippy::print_stdout)]
+
 use std::{
     collections::BTreeMap,
     error::Error,
