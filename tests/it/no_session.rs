@@ -84,7 +84,7 @@ fn a_constructor_that_never_returns() {
     let start = start.with_mod(&library("with-runtime")).with_mod(&bad);
     let ran = finish(&start.folders, start.command().env("MISBEHAVING_CONSTRUCTOR", "hang").spawn().unwrap());
     let message = "did not load within 200ms, stuck in its constructor; start without it: take it out of `--mod`, or put \
-                   its name into `mods.disabled`: misbehaving";
+                   its name into `mods.disabled`: misbehaving [E_STUCK]";
     let expected = format!("error: {message}\n");
     assert_eq!(ran, Ran { code: Some(1), stdout: String::new(), stderr: expected });
 
@@ -104,12 +104,12 @@ fn a_constructor_that_never_returns_is_found_when_its_package_is_added() {
     let mut command = program(&start.folders);
     command.args(["mods", "add", "-g"]).arg(package).env("MISBEHAVING_CONSTRUCTOR", "hang");
     let ran = finish(&start.folders, command.spawn().unwrap());
-    let message = "nothing was installed: the mod misbehaving did not load within 500ms: its constructor or its factory \
-                   never returns";
+    let message = "the package was not installed, and nothing was changed: the mod misbehaving did not load within 500ms: \
+                   its constructor or its factory never returns [E_DECLINED]";
     let expected = format!("error: {message}\n");
     assert_eq!(ran, Ran { code: Some(1), stdout: String::new(), stderr: expected });
-    let left: Vec<_> =
-        fs::read_dir(start.folders.home()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["settings.json"], "nothing was installed");
+    let home = start.folders.home();
+    let trees = fs::read_dir(home.join("mods/.registry/store")).into_iter().flatten().count();
+    assert_eq!((home.join("mods.lock").exists(), trees), (false, 0), "nothing was installed");
     assert_eq!(fs::read_to_string(start.folders.home().join("settings.json")).unwrap(), settings);
 }

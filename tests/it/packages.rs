@@ -1,12 +1,18 @@
 //! Packages by the commands: what is written, what comes of it, what is said.
 
-use std::fs;
+use std::{
+    collections::BTreeSet,
+    fs,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
+};
 
 use registry::{State, installed};
 use serde_json::{Value, json};
 
 use crate::support::{
-    packages::{archive, mod_folder, mods, states, write},
+    fixtures::Library,
+    packages::{archive, mod_folder, mods, numbered, states, write},
     run::says,
     session::Folders,
 };
@@ -165,4 +171,66 @@ fn a_source_that_names_nothing_or_hides_a_password_is_refused() {
         assert!(ran.stderr.ends_with("[E_SOURCE]\n"), "{source}: {}", ran.stderr);
     }
     assert!(!folders.work().join(".commandcode").exists());
+}
+
+#[test]
+fn threat_23_eight_programs_install_at_once() {
+    let folders = Folders::new();
+    let archives = [1, 2, 3, 4].map(|number| archive(folders.dir(), number, "0.3.7", None));
+    // Each package twice, all at once.
+    let twice = archives.iter().chain(&archives);
+    let running: Vec<_> =
+        twice.map(|archive| folders.cmd(&["mods", "add", "-g", archive.to_str().unwrap()]).start()).collect();
+    for running in running {
+        let ran = running.end();
+        assert_eq!(ran.code(), 0, "{ran:?}");
+    }
+    assert_eq!(
+        mods(&folders, &["lock", "--check"]).stdout,
+        "Settings, lock files and installed packages agree.\n"
+    );
+    assert_eq!(mods(&folders, &["verify"]).stdout.lines().filter(|line| line.ends_with("  ok")).count(), 4);
+    let mut found = states(&folders);
+    found.sort();
+    assert_eq!(found, [1, 2, 3, 4].map(|number| format!("numbered-{number:03} user found")));
+}
+
+#[test]
+fn threat_5_what_is_loaded_is_what_was_hashed_whatever_happens_to_the_file() {
+    let folders = Folders::new();
+    let (folder, mark) = (folders.dir().join("mod"), folders.dir().join("mark"));
+    mod_folder(&folder, 1);
+    let library = folder.join("bin/mod.so");
+    let good = numbered(1).bytes().to_vec();
+    let evil = Library::built("misbehaving").bytes().to_vec();
+    let stop = AtomicBool::new(false);
+    let told: BTreeSet<String> = thread::scope(|scope| {
+        scope.spawn(|| {
+            let aside = folder.join("aside");
+            while !stop.load(Relaxed) {
+                // In place, and another file under the same name.
+                fs::write(&library, &evil).unwrap();
+                fs::write(&library, &good).unwrap();
+                for bytes in [&evil, &good] {
+                    fs::write(&aside, bytes).unwrap();
+                    fs::rename(&aside, &library).unwrap();
+                }
+            }
+        });
+        let load = |_| {
+            let args = ["mods", "trial-load", "--limit-ms", "10000", folder.to_str().unwrap()];
+            let ran = folders.cmd(&args).env("MISBEHAVING_CONSTRUCTOR", &mark).run();
+            match ran.code() {
+                0 => serde_json::from_str::<Value>(&ran.stdout).unwrap()["name"].as_str().unwrap().to_owned(),
+                _ => ran.stderr.trim_end().rsplit(' ').next().unwrap().to_owned(),
+            }
+        };
+        let told = (0..60).map(load).collect();
+        stop.store(true, Relaxed);
+        told
+    });
+    assert!(!mark.exists(), "code ran that was not hashed");
+    // A file that is half written is no library, which is seen before or after its hash.
+    let expected = ["[E_HASH_MISMATCH]", "[E_UNREADABLE]", "numbered-001"];
+    assert!(told.iter().all(|told| expected.contains(&told.as_str()) || told.starts_with("DIR")), "{told:?}");
 }
