@@ -28,6 +28,8 @@ pub(crate) use crate::hooks::fakes::{FakeMod, FakeMods, Log, handlers, told};
 
 type Work = Box<dyn Fn(Value, ToolContext) -> BoxFuture<'static, ToolOutput> + Send + Sync>;
 
+type Answering = Box<dyn Fn(&Question) -> Result<Answer, BoxError> + Send + Sync>;
+
 /// A tool made of a closure.
 pub(crate) struct FakeTool {
     spec: ToolSpec,
@@ -227,7 +229,7 @@ impl Commit for Commits {
 /// Answers every question alike, and writes it into the log.
 pub(crate) struct FakeAsk {
     pub(crate) log: Log,
-    pub(crate) answer: Box<dyn Fn(&Question) -> Result<Answer, BoxError> + Send + Sync>,
+    pub(crate) answer: Answering,
 }
 
 impl Ask for FakeAsk {
