@@ -112,6 +112,7 @@ fn host(runtime: &tokio::runtime::Runtime, form: &str, code: Code) -> ModHost {
     })
 }
 
+#[expect(clippy::print_stderr, reason = "a benchmark has nobody else to tell")]
 fn hook_overhead(criterion: &mut Criterion) {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,

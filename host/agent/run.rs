@@ -256,6 +256,7 @@ impl<'a> Run<'a> {
         if self.config.max_turns.is_some_and(|max| self.turn_number >= max.get()) {
             return Err(Stop::As(StopReason::MaxTurns));
         }
+        self.unless_interrupted()?;
         let goes_on = had_tool_calls
             || (self.recovery.is_paused() && self.recovers())
             || self.append(self.config.queue.take_follow_up())

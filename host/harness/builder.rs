@@ -19,13 +19,19 @@ use crate::{
     },
     builtin,
     events::{EventBus, EventSink},
-    mod_host::{BuiltIn, Lookup, ModHost, ModHostConfig, Plan, host_facts},
+    mod_host::{
+        BuiltIn, LeftOut, LoadedMod, Lookup, ModHost, ModHostConfig, Origin, Plan, ProjectMods, host_facts,
+    },
     providers::{Provider, Providers, RetryPolicy, openai::OpenAi, openai::OpenAiConfig, scripted::Scripted},
     session::{Session, session_id},
-    settings::{self, Places, Settings},
+    settings::{self, KnownMods, Places, Settings},
     tools::{self, Tool, ToolSet},
     ui::{Headless, Ui},
 };
+
+/// What is said of a project's mod that does not run.
+const UNTRUSTED: &str = "a mod of the project is new, or not what it was when the workspace was trusted; look at it, then \
+                         run cmd mods trust";
 
 /// Who made a tool that no mod made.
 const OWN_TOOLS: &str = "cmd";
@@ -48,7 +54,7 @@ pub struct HarnessBuilder {
     built_ins: Vec<(&'static str, BuiltIn)>,
     options: BTreeMap<String, String>,
     no_mods: bool,
-    project_mods: bool,
+    project_mods: ProjectMods,
     mode: Option<PermissionMode>,
     allow: Vec<String>,
     deny: Vec<String>,
@@ -121,10 +127,10 @@ impl HarnessBuilder {
         self
     }
 
-    /// Loads the project's mods too. They are arbitrary code: only for a workspace that is trusted.
+    /// Loads these of the project's mods too: none, unless this is given. They are arbitrary code.
     #[must_use]
-    pub fn project_mods(mut self, load: bool) -> Self {
-        self.project_mods = load;
+    pub fn project_mods(mut self, which: ProjectMods) -> Self {
+        self.project_mods = which;
         self
     }
 
@@ -311,23 +317,33 @@ impl HarnessBuilder {
         mods: &ModHost,
         places: &Places,
     ) -> Result<Vec<crate::mod_host::LoadWarning>, Error> {
-        let plan = Lookup {
+        let lookup = Lookup {
             places,
             settings: &self.settings.mods,
             host: &host_facts(),
             session: &self.mods,
-            project: self.project_mods,
-            session_only: self.no_mods,
+            project: &self.project_mods,
         };
-        let plan = if self.no_mods { Plan::default() } else { plan.plan() };
-        let notices = plan.notices.clone();
+        let mut plan = if self.no_mods { Plan::default() } else { lookup.plan() };
+        let notices = std::mem::take(&mut plan.notices);
+        let untrusted: Vec<_> = std::mem::take(&mut plan.left_out)
+            .into_iter()
+            .filter(|(_, why)| *why == LeftOut::Untrusted)
+            .map(|(planned, _)| planned.origin)
+            .collect();
         let built_ins = builtin::roots().into_iter().chain(self.built_ins.iter().copied());
         let disabled = |name: &str| self.settings.mods.disabled_by(name).is_some();
         let loaded = mods.load(plan.with_built_ins(built_ins), disabled).await?;
         let emitter = mods.events();
         notices.into_iter().for_each(|notice| emitter.notice(NoticeLevel::Info, notice));
+        for origin in untrusted {
+            emitter.notice(NoticeLevel::Warning, format!("{UNTRUSTED}: {origin}"));
+        }
         for warning in &loaded.warnings {
             emitter.notice(NoticeLevel::Warning, warning.to_string());
+        }
+        for notice in remember(places, &loaded.mods) {
+            emitter.notice(NoticeLevel::Info, notice);
         }
         Ok(loaded.warnings)
     }
@@ -342,5 +358,20 @@ impl HarnessBuilder {
         }
         let clock: crate::session::Clock = Arc::new(SystemTime::now);
         Ok(Session::create(&places.sessions(), &places.cwd, id, clock)?)
+    }
+}
+
+/// Remembers the hashes of the mods that nothing else pins, and says which of the user's changed since they
+/// were loaded last. Those of `--mod` change all the time: they are being written.
+fn remember(places: &Places, loaded: &[LoadedMod]) -> Vec<String> {
+    let loose = loaded.iter().filter_map(|loaded| Some((loaded.loose_file()?, loaded.sha256.as_deref()?)));
+    match KnownMods::remember(places, loose) {
+        Ok(changed) => {
+            let users = loaded.iter().filter(|loaded| matches!(loaded.origin, Origin::User { .. }));
+            let changed =
+                users.filter(|loaded| loaded.loose_file().is_some_and(|path| changed.contains(&path)));
+            changed.map(|loaded| format!("it changed since it was loaded last: {}", loaded.origin)).collect()
+        }
+        Err(error) => vec![format!("the hashes of loose mods cannot be remembered: {error}")],
     }
 }

@@ -1,6 +1,7 @@
 //! From files to mods, and the host's side of everything that a mod can call.
 //!
-//! * [`plan`](Lookup) says which mods a session would load, in order, from files alone.
+//! * [`plan`](Lookup) says which mods a session would load, in order, from files alone: `discovery` looks at
+//!   folders and packages, `trust` at what of a project may run.
 //! * `load` takes one of them through the load chain: `library` (the bytes that are hashed are the
 //!   bytes that run), `abi_check` (the layout fits), identity, factory.
 //! * `adapter` is the one way into a mod; `frame` and `services` are all that a mod can ask back.
@@ -17,6 +18,7 @@ mod channels;
 mod clock;
 mod commands;
 mod core;
+mod discovery;
 mod error;
 mod frame;
 mod identity;
@@ -31,11 +33,15 @@ mod registrations;
 mod services;
 mod tool;
 mod trial;
+mod trust;
 mod watchdog;
 
 use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, Once, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 /// The root module of a mod that is compiled in, as `builtin_mod!` gives it.
@@ -48,8 +54,9 @@ pub use self::{
     core::ModHostConfig,
     error::LoadError,
     load::host_facts,
-    plan::{Code, Expected, Lookup, Origin, Plan, Planned},
+    plan::{Code, Expected, LeftOut, Lookup, Origin, Plan, Planned},
     trial::{Trial, trial},
+    trust::{ProjectMods, project_hashes},
 };
 use self::{core::Core, identity::ModIdentity, observers::ObserverSink, registrations::What};
 use crate::{
@@ -65,6 +72,9 @@ pub struct ModHost {
     core: Arc<Core>,
     journal_dir: Option<PathBuf>,
     loaded: Mutex<Vec<(Arc<ModIdentity>, LoadedMod)>>,
+    watched: Once,
+    // A constructor that never returns holds a lock of the system's loader.
+    loader_stuck: AtomicBool,
 }
 
 /// A mod that was loaded.
@@ -80,6 +90,22 @@ pub struct LoadedMod {
     pub origin: Origin,
     /// The hash of its library; `None` when it is compiled in.
     pub sha256: Option<String>,
+}
+
+impl LoadedMod {
+    /// Its library, when nothing but itself says what that must be: a loose file, or one of `--mod`.
+    pub fn loose_file(&self) -> Option<&Path> {
+        let path = match &self.origin {
+            Origin::Session { path } => path,
+            Origin::User { source } | Origin::Project { source } => Path::new(source),
+            Origin::BuiltIn => return None,
+        };
+        let is_library =
+            path.extension().is_some_and(|extension| extension == std::env::consts::DLL_EXTENSION);
+        Some(path).filter(|path| {
+            path.is_absolute() && (is_library || matches!(self.origin, Origin::Session { .. }))
+        })
+    }
 }
 
 /// A mod that was not loaded.
@@ -128,7 +154,13 @@ impl ModHost {
         let bus = config.bus.clone();
         let core = Arc::new(Core::new(config, tokio::runtime::Handle::current()));
         bus.add(Arc::new(ObserverSink(Arc::downgrade(&core))));
-        Self { core, journal_dir, loaded: Mutex::default() }
+        Self {
+            core,
+            journal_dir,
+            loaded: Mutex::default(),
+            watched: Once::new(),
+            loader_stuck: AtomicBool::new(false),
+        }
     }
 
     /// Says in a notice which mods earlier runs of this user ended in, if they ended in one.
@@ -154,7 +186,7 @@ impl ModHost {
         let mut warnings: Vec<_> = problems.map(|(origin, error)| LoadWarning { origin, error }).collect();
         let mut mods = Vec::new();
         if plan.mods.iter().any(|planned| matches!(planned.code, Code::Library { .. })) {
-            watchdog::start(&self.core);
+            self.watched.call_once(|| watchdog::start(&self.core));
         }
         for planned in plan.mods {
             let (origin, index) = (planned.origin.clone(), self.core.next_index());
@@ -164,7 +196,11 @@ impl ModHost {
                     self.loaded.lock().unwrap_or_else(PoisonError::into_inner).push((identity, loaded));
                 }
                 Ok(None) => {}
-                Err(error @ LoadError::Stuck { place: "constructor", .. }) => return Err(error),
+                Err(error @ LoadError::Stuck { place: "constructor", .. }) => {
+                    self.loader_stuck.store(true, Relaxed);
+                    return Err(error);
+                }
+
                 Err(error) => warnings.push(LoadWarning { origin, error }),
             }
         }
@@ -208,6 +244,10 @@ impl Mods for ModHost {
 
 impl Drop for ModHost {
     fn drop(&mut self) {
+        // Code of a mod that is dropped could wait for that lock, for ever.
+        if self.loader_stuck.load(Relaxed) {
+            return;
+        }
         self.core.clear();
     }
 }

@@ -1,35 +1,21 @@
-//! What stands in the way of a start on disk and on the command line: each gives one clear line, the other
-//! mods load and act where there is a session at all, and the exit code tells.
+//! Bad files where mods are kept: each gives one clear line, the other mods load and act, the exit code
+//! tells, and nothing of a mod that is left out runs.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use crate::support::{
-    cmd::{Ran, Start, finish, program},
-    fixtures::Library,
-    session::library,
-};
+use crate::support::{cmd::Start, fixtures::archive, session::library};
 use host::mod_host::host_facts;
-use registry::{PackArtifact, PackInput};
+use serde_json::json;
 
 /// Packs the misbehaving mod and installs it for the user.
 fn installed() -> Start {
     let start = Start::new();
-    let target = host_facts().target;
-    let path = Library::stripped("misbehaving").write(&start.path("lib.so"));
-    let archive = registry::pack(&PackInput {
-        name: "misbehaving".to_owned(),
-        package: None,
-        version: "1.0.0".parse().unwrap(),
-        interface: (1, 0),
-        description: None,
-        license: None,
-        artifacts: vec![PackArtifact { target, path, glibc: None }],
-        out_dir: start.folders.dir().to_owned(),
-    });
-    registry::install_archive(&start.folders.home(), &archive.unwrap(), &host_facts()).unwrap();
+    let archive = archive("misbehaving", start.folders.dir());
+    registry::install_archive(&start.folders.home(), &archive, &host_facts()).unwrap();
+    start.settings(&json!({ "mods": { "sources": ["file:misbehaving"] } }));
     start
 }
 
@@ -335,8 +321,8 @@ fn mods_that_are_not_native_are_left_alone_and_told_of() {
     for folder in ["package", "index"] {
         fs::create_dir_all(mods.join(folder)).unwrap();
     }
-    for file in ["loose.ts", "package/package.json", "index/index.ts"] {
-        fs::write(mods.join(file), "").unwrap();
+    for (file, text) in [("loose.ts", ""), ("package/package.json", "{}"), ("index/index.ts", "")] {
+        fs::write(mods.join(file), text).unwrap();
     }
     let ran = start.run();
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"));
@@ -344,67 +330,4 @@ fn mods_that_are_not_native_are_left_alone_and_told_of() {
         ran.stderr.lines().next(),
         Some("info: 3 TypeScript mods in DIR/home/mods are not native and were left alone")
     );
-}
-
-/// Runs one prompt with these arguments, without a session: nothing of a mod may run.
-fn fails_to_start(start: &Start, args: &[&str], message: &str) {
-    let folders = &start.folders;
-    let bad = Library::built("misbehaving").write(&start.path("bad.so"));
-    let mut command = program(folders);
-    command.args(["-p", "go", "--mod"]).arg(bad).args(args).env("MISBEHAVING_CONSTRUCTOR", start.mark());
-    let ran = finish(folders, command.spawn().unwrap());
-    assert_eq!(ran, Ran { code: Some(1), stdout: String::new(), stderr: format!("error: {message}\n") });
-    assert!(!start.mark().exists(), "a constructor ran");
-    assert!(!folders.home().join("sessions").exists(), "a session was begun");
-}
-
-#[test]
-fn no_model() {
-    let message =
-        "no model is chosen; name one with --model provider/model, or as \"model\" in settings.json";
-    fails_to_start(&Start::new(), &[], message);
-}
-
-#[test]
-fn a_model_name_without_provider() {
-    let message = "a model is named provider/model, with one of the providers openai, scripted, got: gpt-x";
-    fails_to_start(&Start::new(), &["--model", "gpt-x"], message);
-}
-
-#[test]
-fn a_model_of_a_provider_that_is_not_there() {
-    let message = "there is no such model provider, only openai, scripted (did you mean openai/gpt-x?), got: opnai/gpt-x";
-    fails_to_start(&Start::new(), &["--model", "opnai/gpt-x"], message);
-}
-
-#[test]
-fn no_key() {
-    let message = "no key for the model provider openai: set OPENAI_API_KEY (with OPENAI_BASE_URL at a server on this \
-                   machine, any value will do)";
-    fails_to_start(&Start::new(), &["--model", "openai/gpt-x"], message);
-}
-
-#[test]
-fn a_scenario_that_is_not_there() {
-    let message = "cannot read the scenario DIR/work/none.json: No such file or directory (os error 2)";
-    fails_to_start(&Start::new(), &["--model", "scripted/none.json"], message);
-}
-
-#[test]
-fn a_scenario_with_a_mistake() {
-    let start = Start::new();
-    fs::write(start.folders.work().join("s.json"), "{\"turns\": [\n  {\"tex\": \"hello\"}\n]}").unwrap();
-    let message = "the scenario DIR/work/s.json is wrong at line 2, column 8: unknown field `tex`, expected one of \
-                   `description`, `expect`, `delay_ms`, `thinking`, `text`, `tool_calls`, `chunks`, `usage`, \
-                   `stop_reason`, `error` (did you mean `text`?)";
-    fails_to_start(&start, &["--model", "scripted/s.json"], message);
-}
-
-#[test]
-fn settings_with_a_mistake() {
-    let start = Start::new();
-    fs::write(start.folders.home().join("settings.json"), "{\"mods\": {\"loadTimeoutMs\": 0}}").unwrap();
-    let message =
-        "DIR/home/settings.json: `mods.loadTimeoutMs` must be a whole number, 1 or more, got: integer `0`";
-    fails_to_start(&start, &["--model", "scripted/s.json"], message);
 }

@@ -167,6 +167,23 @@ fn a_start_that_is_interrupted_ends_at_once() {
 }
 
 #[test]
+fn a_constructor_that_never_returns_ends_the_start_and_not_the_program_for_ever() {
+    // It holds the system's loader, which a backtrace would wait for, and so would an exit handler.
+    let hangs = |settings: Value| {
+        let folders = Folders::new();
+        folders.settings(&settings);
+        let program = misbehave(&folders, "nowhere", "hang");
+        (folders, program.env("MISBEHAVING_CONSTRUCTOR", "hang").env("RUST_BACKTRACE", "1").start())
+    };
+    let (_folders, running) = hangs(json!({ "mods": { "loadTimeoutMs": 300 } }));
+    let ran = running.end();
+    let told = "did not load within 300ms, stuck in its constructor; start without it: take it out of `--mod`, or put \
+                its name into `mods.disabled`: misbehaving [E_STUCK]";
+    assert_eq!((ran.code(), &*ran.stderr), (1, &*format!("error: {told}\n")));
+    assert_eq!(ran.events(), [json!({ "type": "run_error", "error": told, "agentId": "main" })]);
+}
+
+#[test]
 fn a_second_signal_ends_the_process_at_once() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let folders = Folders::new();

@@ -99,12 +99,12 @@ fn an_added_mod_is_locked_stored_listed_and_acts() {
     let (_, second) = stored(&folders, "block-dangerous-commands");
     let list = format!(
         "NAME                      VERSION  INTERFACE  SCOPE  STATE   SOURCE
-block-dangerous-commands  1.0.0    1.0        user   loaded  file:block-dangerous-commands
-    hooks: beforeToolCall
-    sha256: {second}
 custom-tool               1.0.0    1.0        user   loaded  file:custom-tool
     tools: count_todos
     sha256: {first}
+block-dangerous-commands  1.0.0    1.0        user   loaded  file:block-dangerous-commands
+    hooks: beforeToolCall
+    sha256: {second}
 "
     );
     assert_eq!(folders.cmd(&["mods", "list"]).run().told(), (0, &*list, ""));
@@ -130,16 +130,16 @@ fn a_mod_whose_library_was_changed_does_not_load_and_the_others_act() {
         path.display().to_string().replace(folders.work().parent().unwrap().to_str().unwrap(), "DIR")
     };
     let reason = format!(
-        "the library is not the one that was installed: expected sha256 {expected}, got {got}; `cmd mods update` \
-         installs it again as locked: {}",
+        "the library was changed after it was packed, install it again (cmd mods update), expected sha256 {expected}, \
+         got {got}: {}",
         tidy(&library)
     );
     let list = folders.cmd(&["mods", "list", "--json"]).run();
     let found: Value = serde_json::from_str(&list.stdout).unwrap();
     let states = [0, 1].map(|index| [&found["mods"][index]["name"], &found["mods"][index]["state"]]);
     assert_eq!(list.code(), 1);
-    assert_eq!(json!(states), json!([["block-dangerous-commands", "loaded"], ["custom-tool", "failed"]]));
-    assert_eq!(found["mods"][1]["reason"], format!("{reason} [E_HASH_MISMATCH]"));
+    assert_eq!(json!(states), json!([["custom-tool", "failed"], ["block-dangerous-commands", "loaded"]]));
+    assert_eq!(found["mods"][0]["reason"], format!("{reason} [E_HASH_MISMATCH]"));
 
     let verify = folders.cmd(&["mods", "verify", "--json"]).run();
     let found: Value = serde_json::from_str(&verify.stdout).unwrap();
@@ -196,7 +196,11 @@ fn a_damaged_archive_changes_nothing() {
         assert_eq!((ran.code(), &*ran.stdout), (1, ""), "{name}");
         let told = "error: the archive is damaged or is not a .tgz, get it anew: ";
         assert!(ran.stderr.starts_with(told) && ran.stderr.ends_with(" [E_ARCHIVE]\n"), "{}", ran.stderr);
-        assert_eq!(fs::read_dir(folders.home()).unwrap().count(), 0, "{name}");
+        let files = ["settings.json", "mods.lock"].map(|file| folders.home().join(file).exists());
+        assert_eq!(files, [false, false], "{name}");
+        let folders = ["store", "tmp"].map(|folder| folders.home().join("mods/.registry").join(folder));
+        let left = folders.iter().flat_map(fs::read_dir).flatten().count();
+        assert_eq!(left, 0, "{name}");
     }
     let told = "error: there is no such archive, make one with cmd mods pack: none.tgz\n";
     assert_eq!(folders.cmd(&["mods", "add", "none.tgz"]).run().told(), (2, "", told));
@@ -207,7 +211,7 @@ fn a_projects_mod_is_told_to_wait_for_trust() {
     let folders = Folders::new();
     let ran = folders.cmd(&["mods", "add", &archive("custom-tool")]).run();
     let told = "installed file:custom-tool 1.0.0 for the project\n  custom-tool 1.0.0: tools: count_todos\n\
-                It loads once the workspace is trusted.\n";
+                It loads once the workspace is trusted, see cmd mods trust.\n";
     assert_eq!(ran.told(), (0, told, ""));
     assert!(folders.work().join(".commandcode/mods.lock").exists());
     assert_eq!(fs::read_dir(folders.home()).unwrap().count(), 0);

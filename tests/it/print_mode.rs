@@ -122,8 +122,8 @@ fn a_mod_that_is_named_loads_with_its_options() {
     let told = "warning: mod:misbehaving failed in onStop: went wrong\n";
     assert_eq!(folders.play(&says("done"), &args).run().told(), (0, "done\n", told));
     let ran = folders.play(&says("done"), &["--mod", "nowhere.so"]).run();
-    let told = "warning: mod not loaded [E_UNREADABLE] from --mod DIR/work/nowhere.so: cannot read the library: No \
-                such file or directory (os error 2): DIR/work/nowhere.so\n";
+    let told = "warning: mod not loaded [E_UNREADABLE] from --mod DIR/work/nowhere.so: cannot read the library, \
+                check its path and who may read it: No such file or directory (os error 2): DIR/work/nowhere.so\n";
     assert_eq!(ran.told(), (1, "done\n", told));
 }
 

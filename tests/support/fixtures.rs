@@ -7,8 +7,10 @@ use std::{
     process::Command,
 };
 
+use host::mod_host::host_facts;
 use memchr::memmem;
 use object::{Object, ObjectSection};
+use registry::{PackArtifact, PackInput};
 
 use super::session::library;
 
@@ -31,6 +33,22 @@ pub(crate) mod tag {
 
 /// `DF_STATIC_TLS`.
 pub(crate) const STATIC_TLS: u64 = 0x10;
+
+/// Packs a mod of this build, of version 1.0.0.
+pub(crate) fn archive(name: &str, folder: &Path) -> PathBuf {
+    let path = Library::stripped(name).write(&folder.join("lib.so"));
+    let packed = registry::pack(&PackInput {
+        name: name.to_owned(),
+        package: None,
+        version: "1.0.0".parse().unwrap(),
+        interface: (1, 0),
+        description: None,
+        license: None,
+        artifacts: vec![PackArtifact { target: host_facts().target, path, glibc: None }],
+        out_dir: folder.to_owned(),
+    });
+    packed.unwrap()
+}
 
 const PT_GNU_STACK: u32 = 0x6474_e551;
 

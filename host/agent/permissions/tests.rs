@@ -230,8 +230,9 @@ fn what_cannot_be_read_is_asked_and_in_bypass_mode_denied_where_a_rule_might_hol
         "git <<E",
         "git <<E\nno end",
         "git <<E\nE\\\nE\n",
-        "git <<E $(ls\n)\nE",
-        "git <<E 'a\nE\n'",
+        "git <<E $(git tag\nrm x\nE\n)",
+        "git <<E 'a\n'\nE\n",
+        "git $(git tag # )\n)",
         "git <<$x\n$x\n",
         "git $((1 <<'E'\n$(rm x)\nE\n))",
         "((1 <<'E'\n$(rm x)\nE\n))",
@@ -243,7 +244,7 @@ fn what_cannot_be_read_is_asked_and_in_bypass_mode_denied_where_a_rule_might_hol
         "git ${x:-'}'}; rm x \\'",
         "git >",
         "git > > x",
-        "a[1<<2]=3\nrm x\n2]=3",
+        "a[1<<2 ]=3\nrm x\n2",
     ] {
         assert_eq!(shell::commands(unreadable), None, "{unreadable}");
         assert_eq!(command(&["tool(git *)"], &[], unreadable), "ask", "{unreadable}");

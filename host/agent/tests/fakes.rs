@@ -28,8 +28,6 @@ pub(crate) use crate::hooks::fakes::{FakeMod, FakeMods, Log, handlers, told};
 
 type Work = Box<dyn Fn(Value, ToolContext) -> BoxFuture<'static, ToolOutput> + Send + Sync>;
 
-type Answering = Box<dyn Fn(&Question) -> Result<Answer, BoxError> + Send + Sync>;
-
 /// A tool made of a closure.
 pub(crate) struct FakeTool {
     spec: ToolSpec,
@@ -226,10 +224,12 @@ impl Commit for Commits {
     }
 }
 
+type Answers = Box<dyn Fn(&Question) -> Result<Answer, BoxError> + Send + Sync>;
+
 /// Answers every question alike, and writes it into the log.
 pub(crate) struct FakeAsk {
     pub(crate) log: Log,
-    pub(crate) answer: Answering,
+    pub(crate) answer: Answers,
 }
 
 impl Ask for FakeAsk {

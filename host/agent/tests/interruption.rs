@@ -3,11 +3,14 @@
 use std::{future::pending, sync::Arc, time::Duration};
 
 use futures::future::ready;
-use mod_interface::types::{Hook, StopReason, ToolOutput};
+use mod_interface::types::{Hook, HookOutcome, StopDecision, StopReason, ToolOutput};
 use serde_json::json;
 
 use super::fakes::{FakeAsk, FakeTool, Scene, Turn, call, say};
-use crate::{agent::Error, tools::Access};
+use crate::{
+    agent::{Delivery, Error, Sender},
+    tools::Access,
+};
 
 const NOT_RUN: &str = "This call did not run, because the user interrupted.";
 
@@ -134,6 +137,40 @@ async fn hooks_that_hang_share_one_moment_after_an_interruption() {
         ran.only(["tool_running", "mod_error", "commit", "run_end"]),
         ["commit", "run_end interrupted 1"]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_interruption_no_hook_is_asked_how_the_run_goes_on() {
+    let after_the_turn = [Hook::ShouldStopAfterTurn, Hook::OnStop, Hook::PrepareNextTurn];
+    for (at, asked) in [(Hook::OnTurnEnd, 1), (Hook::ShouldStopAfterTurn, 1), (Hook::OnStop, 2)] {
+        let scene = Scene::new([say("hi")]);
+        let cancel = scene.cancel.clone();
+        let a = scene.fake_mod("a").watching(after_the_turn).on(at, move |_| {
+            cancel.cancel();
+            let go_on = StopDecision::Continue { reason: None };
+            (at == Hook::OnStop).then_some(HookOutcome::Stop(go_on))
+        });
+        let ran = scene.with([a]).run().await;
+        let hooks = ran.only(["◆"]);
+        assert_eq!(hooks.last(), Some(&&*format!("◆ mod:a {at}")));
+        assert_eq!(hooks.len(), asked);
+        assert_eq!(ran.only(["interrupted", "run_end"]), ["interrupted", "run_end interrupted 1"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupted_batch_leaves_the_queue_for_the_next_run() {
+    let mut scene = Scene::new(two_calls("echo"));
+    let (cancel, queue) = (scene.cancel.clone(), Arc::clone(&scene.queue));
+    scene.tools = vec![FakeTool::working("echo", move |_, _| {
+        queue.push(Sender::Person, Delivery::Steer, "wait");
+        cancel.cancel();
+        Box::pin(ready(ToolOutput::text("done")))
+    })];
+    let queue = Arc::clone(&scene.queue);
+    let ran = scene.run().await;
+    assert_eq!(ran.told().len(), 3);
+    assert_eq!(queue.take_steering().messages.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -137,6 +137,23 @@ async fn only_a_real_user_message_resets_the_count_of_forced_continuations() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_person_queues_resets_the_count_and_what_a_mod_queues_does_not() {
+    for (sender, turns) in [(Sender::Person, 5 + 8 + 1), (Sender::Mod, 5 + 4 + 1)] {
+        let script: [Turn; 14] = std::array::from_fn(|_| say("again"));
+        let scene = Scene::new(script);
+        let queue = Arc::clone(&scene.queue);
+        let a = going_on(scene.fake_mod("a"), None).on(Hook::OnTurnEnd, move |input| {
+            if input.turn_number == 5 {
+                queue.push(sender, Delivery::FollowUp, "and this");
+            }
+            None
+        });
+        let ran = scene.with([a]).run().await;
+        assert_eq!(ran.only(["run_end"]), [format!("run_end end_turn {turns}")]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn steering_is_polled_before_the_run_and_after_each_tool_batch() {
     let scene = Scene::new([call([("c1", "echo", json!({}))]), say("done")]);
     scene.queue.push(Sender::Mod, Delivery::Steer, "queued before");

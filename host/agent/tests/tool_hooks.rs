@@ -283,6 +283,22 @@ async fn a_bad_answer_is_left_out_whole() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_slot_that_is_too_deep_is_left_out() {
+    let scene = Scene::new(one_call());
+    let deep = (0..65).fold(json!(1), |inner, _| json!([inner]));
+    let a = after(scene.fake_mod("a"), AfterToolCall { mod_state: Some(deep), ..AfterToolCall::text("x") });
+    let ran = scene.with([a]).run().await;
+    assert_eq!(
+        ran.only(["mod_error", "tool_completed"]),
+        [
+            "mod_error mod:a afterToolCall: answered something invalid: JSON nested deeper than: 64",
+            "tool_completed c1: echo ran {\"x\":1}",
+        ]
+    );
+    assert!(ran.outcome.state.mod_state.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_tool_hook_sees_the_state_with_the_call_in_it() {
     let scene = Scene::new(one_call());
     let a = scene.fake_mod("a").on(Hook::BeforeToolCall, |input| {

@@ -139,8 +139,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("Cargo.toml"), PACKAGE).unwrap();
         let error = build(Path::new("/nowhere/cargo"), folder.path()).unwrap_err();
-        let error =
-            crate::cli::output::describe(&error).replace(&folder.path().display().to_string(), "ROOT");
+        let error = crate::cli::output::describe(error.as_ref())
+            .replace(&folder.path().display().to_string(), "ROOT");
         assert_eq!(
             error,
             "cannot read the cargo package ROOT/Cargo.toml: failed to start `cargo metadata`: No such file or directory (os error 2)"

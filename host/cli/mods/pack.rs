@@ -43,7 +43,8 @@ impl Context<'_> {
             description: package.description,
             license: package.license,
             artifacts,
-            out_dir: self.typed(&args.out),
+            // Without the `.` in its middle that stands for here.
+            out_dir: self.typed(&args.out).components().collect(),
         };
         let report = Packed {
             archive: registry::pack(&input)?,

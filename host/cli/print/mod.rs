@@ -22,7 +22,7 @@ use self::{lines::Writer, printer::Printer};
 use super::{
     args::OutputFormat,
     output::{Exit, Usage, describe},
-    request::{Ended, Finished, RunPrompt, RunRequest},
+    request::{BoxError, Ended, Finished, RunPrompt, RunRequest},
 };
 
 /// How a run is printed.
@@ -40,7 +40,7 @@ impl<O: Write + Send + 'static, E: Write + Send + 'static> Printing<O, E> {
     /// away interrupts the run.
     ///
     /// # Errors
-    /// The run could not begin, or its result could not be printed.
+    /// There is no request, or the result could not be printed. A run that cannot begin is printed.
     pub(super) async fn run(
         self,
         run_prompt: &RunPrompt,
@@ -56,27 +56,47 @@ impl<O: Write + Send + 'static, E: Write + Send + 'static> Printing<O, E> {
             lines,
             seen: Default::default(),
         });
-        let finished = match request {
+        let exit = match request {
             Ok(request) => {
                 request.settings.warnings.iter().for_each(|warning| printer.warn(warning));
                 // A task of its own: a mod that never returns keeps a worker thread, and not this one.
-                let run = tokio::spawn(run_prompt(request, printer.clone(), cancel));
-                run.await.map_err(anyhow::Error::from).flatten()
+                let run = tokio::spawn(run_prompt(request, printer.clone(), cancel)).await;
+                Ok(printer.finished(run.map_err(BoxError::from).flatten()))
             }
-            Err(error) => Err(error),
+            Err(error) => {
+                if !error.is::<Usage>() {
+                    printer.not_begun(&describe(error.as_ref()));
+                }
+                Err(error)
+            }
         };
-        match &finished {
-            Ok(finished) => printer.end(&finished.ended),
-            Err(error) if error.is::<Usage>() => {}
-            Err(error) => printer.not_begun(&describe(error)),
-        }
-        let written = tokio::task::spawn_blocking(|| writer.finish()).await?;
-        let finished = finished?;
+        // Nothing else runs on this thread; and a new one would wait for the system's loader, which a mod
+        // that hangs in its constructor holds for ever.
+        let written = writer.finish();
+        let exit = exit?;
         written.map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => error.into(),
             _ => anyhow::Error::from(error).context("cannot print the result"),
         })?;
-        Ok(exit(&finished))
+        Ok(exit)
+    }
+}
+
+impl Printer {
+    /// Prints what came of the run, or why it could not begin.
+    fn finished(&self, finished: Result<Finished, BoxError>) -> Exit {
+        match finished {
+            Ok(finished) => {
+                self.end(&finished.ended);
+                exit(&finished)
+            }
+            Err(error) => {
+                let error = describe(&*error);
+                self.not_begun(&error);
+                self.error(&error);
+                Exit::Failure
+            }
+        }
     }
 }
 

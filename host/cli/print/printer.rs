@@ -60,7 +60,12 @@ impl Printer {
         self.emit(&AgentEvent { payload, agent_id: MAIN_AGENT.into() });
     }
 
-    /// Prints that no run came of it, where programs read it. People are told by whoever ends the program.
+    /// Tells people of a failure.
+    pub(super) fn error(&self, error: &str) {
+        self.lines.err(format!("{}: {error}", label("error")));
+    }
+
+    /// Prints that no run came of it, where programs read it.
     pub(super) fn not_begun(&self, error: &str) {
         let payload = EventPayload::RunError { error: error.to_owned() };
         match self.format {

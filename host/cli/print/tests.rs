@@ -12,11 +12,11 @@ use crate::{
 
 /// A program whose runs raise these events and end like this.
 fn scripted(events: Vec<AgentEvent>, ended: Result<Ended, &'static str>) -> Box<RunPrompt> {
-    Box::new(move |_, sink: Arc<dyn EventSink>, _| -> BoxFuture<'static, anyhow::Result<Finished>> {
+    Box::new(move |_, sink: Arc<dyn EventSink>, _| -> BoxFuture<'static, Result<Finished, BoxError>> {
         let (events, ended) = (events.clone(), ended.clone());
         Box::pin(async move {
             events.iter().for_each(|event| sink.emit(event));
-            ended.map(|ended| Finished { ended, mods_not_loaded: 0 }).map_err(anyhow::Error::msg)
+            ended.map(|ended| Finished { ended, mods_not_loaded: 0 }).map_err(BoxError::from)
         })
     })
 }
@@ -237,23 +237,23 @@ fn a_prompt_that_a_mod_consumed_prints_what_the_mod_says() {
 }
 
 #[test]
-fn a_run_that_cannot_begin_is_an_error_after_all_that_was_printed() {
+fn a_run_that_cannot_begin_is_told_after_all_that_was_printed() {
     let not_begun = |format| {
         let (exit, out, err) = printed(format, false, false, &*scripted(events(), Err("no model")));
-        assert_eq!(exit.unwrap_err().to_string(), "no model");
+        assert_eq!((exit.unwrap(), err.lines().last()), (Exit::Failure, Some("error: no model")));
         (out, err.lines().count())
     };
-    assert_eq!(not_begun(OutputFormat::Text), (String::new(), 4));
+    assert_eq!(not_begun(OutputFormat::Text), (String::new(), 5));
     let (out, err) = not_begun(OutputFormat::Json);
     let object: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((out.lines().count(), err), (1, 0));
+    assert_eq!((out.lines().count(), err), (1, 1));
     assert_eq!(
         [&object["error"], &object["sessionId"], &object["result"]],
         [&"no model".into(), &"s1".into(), &Null]
     );
     let (out, err) = not_begun(OutputFormat::StreamJson);
     let last = r#"{"type":"run_error","error":"no model","agentId":"main"}"#;
-    assert_eq!((out.lines().count(), out.lines().last(), err), (events().len() + 1, Some(last), 0));
+    assert_eq!((out.lines().count(), out.lines().last(), err), (events().len() + 1, Some(last), 1));
 }
 
 #[test]

@@ -21,9 +21,7 @@ static CONSTRUCTOR: extern "C" fn() = {
     extern "C" fn constructor() {
         match std::env::var("MISBEHAVING_CONSTRUCTOR").as_deref() {
             Err(_) => {}
-            Ok("hang") => loop {
-                std::thread::sleep(Duration::from_secs(1));
-            },
+            Ok("hang") => block(),
             Ok(mark) => drop(std::fs::write(mark, "the constructor ran")),
         }
     }
@@ -98,13 +96,24 @@ fn hooks(at: &str, how: &str) -> Hooks {
     if how == "fail-closed" { hooks.fail_closed() } else { hooks }
 }
 
-/// What goes wrong when the code is called.
+fn block() -> ! {
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// What goes wrong when the code is called. `block:PATH` leaves a mark there and never returns.
 fn now(how: &str) {
     match how {
         "panic-called" | "fail-closed" => panic!("called"),
         "panic-payload" => std::panic::panic_any(Bomb),
         "spin" => std::thread::sleep(Duration::from_secs(3)),
-        _ => {}
+        _ => {
+            if let Some(mark) = how.strip_prefix("block:") {
+                drop(std::fs::write(mark, "inside"));
+                block();
+            }
+        }
     }
 }
 
