@@ -8,6 +8,7 @@ mod architecture;
 mod bad_files;
 #[cfg(target_os = "linux")]
 mod bad_input;
+#[cfg(target_os = "linux")]
 mod behaving;
 #[cfg(target_os = "linux")]
 mod channels;
