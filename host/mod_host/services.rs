@@ -245,3 +245,7 @@ impl<T> Drop for AbortOnDrop<T> {
         self.0.abort();
     }
 }
+
+#[cfg(all(test, unix))]
+#[path = "services_tests.rs"]
+mod tests;
