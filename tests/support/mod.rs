@@ -6,3 +6,5 @@ pub(crate) mod cmd;
 pub(crate) mod fixtures;
 pub(crate) mod mods;
 pub(crate) mod session;
+#[cfg(target_os = "linux")]
+pub(crate) mod watch;
