@@ -85,8 +85,11 @@ impl World {
     }
 }
 
+/// Those fields of a frame that have a value.
+type Fields = (Vec<(TextField, String)>, Vec<(NumberField, u64)>);
+
 /// The texts and numbers that a frame has beside those that every frame has.
-fn fields(frame: &Frame) -> (Vec<(TextField, String)>, Vec<(NumberField, u64)>) {
+fn fields(frame: &Frame) -> Fields {
     let common = [TextField::ModName, TextField::ModId, TextField::Cwd].map(|field| frame.text(field));
     assert_eq!(common, ["a", "mod:a", "/w"]);
     let texts = TEXTS.into_iter().skip(3).map(|field| (field, frame.text(field).to_owned()));
@@ -98,7 +101,7 @@ fn fields(frame: &Frame) -> (Vec<(TextField, String)>, Vec<(NumberField, u64)>) 
 }
 
 /// The fields of a frame for a hook, beside those that all of them have.
-fn hook_fields(frame: &Frame) -> (Vec<(TextField, String)>, Vec<(NumberField, u64)>) {
+fn hook_fields(frame: &Frame) -> Fields {
     let (mut texts, mut numbers) = fields(frame);
     let ids = [(TextField::SessionId, "s1".to_owned()), (TextField::AgentId, "sub-1".to_owned())];
     assert_eq!(texts.drain(..2).collect::<Vec<_>>(), ids);

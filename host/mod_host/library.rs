@@ -192,7 +192,8 @@ pub(crate) fn glibc_version() -> Option<(u32, u32)> {
     None
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::{fs, io::Write, os::fd::AsRawFd, path::Path, process::Command};
 

@@ -271,6 +271,7 @@ fn is_library(path: &Path) -> bool {
     name.ends_with(std::env::consts::DLL_SUFFIX)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 #[path = "plan_tests.rs"]
 mod tests;

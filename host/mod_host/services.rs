@@ -246,6 +246,7 @@ impl<T> Drop for AbortOnDrop<T> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 #[path = "services_tests.rs"]
 mod tests;

@@ -267,7 +267,7 @@ fn a_mods_folder_that_may_not_be_read() {
     let start = Start::new();
     let folder = start.folders.home().join("mods");
     fs::create_dir(&folder).unwrap();
-    fs::set_permissions(&folder, PermissionsExt::from_mode(0)).unwrap();
+    fs::set_permissions(&folder, PermissionsExt::from_mode(0o000)).unwrap();
     if fs::read_dir(&folder).is_ok() {
         // Who runs the tests may read everything: the test above stands for this one.
         return;

@@ -11,7 +11,7 @@ use std::{
 use host::{
     hooks::{Mods, ToolCallInput},
     mod_host::Registered,
-    tools::{Tool as _, ToolContext},
+    tools::ToolContext,
 };
 use mod_interface::{builtin_mod, prelude::*};
 use tokio_util::sync::CancellationToken;
@@ -321,7 +321,7 @@ async fn what_a_mod_keeps_shows_what_it_was_asked_then() {
         let call = ToolCallInput { id: "c".into(), name: name.into(), input: json!({ "name": name }).into() };
         runner.round(host.mods.handlers(), 1).before_tool_call(&state(), &call).await;
     }
-    let asked = ASKED.lock().unwrap();
+    let asked = std::mem::take(&mut *ASKED.lock().unwrap());
     let names: Vec<_> =
         asked.iter().map(|(call, _)| (call.tool_name(), call.input_str("name").unwrap())).collect();
     assert_eq!(names, [("first", "first".to_owned()), ("second", "second".to_owned())]);

@@ -69,7 +69,8 @@ fn start() -> Option<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("mod").enable_all().build().ok()
 }
 
-#[cfg(all(test, feature = "runtime"))]
+#[cfg(test)]
+#[cfg(feature = "runtime")]
 mod tests {
     use std::{
         sync::{
