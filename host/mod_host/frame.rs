@@ -289,3 +289,7 @@ impl FrameHost for ModFrame {
         services::add_hooks(&self.asker()?, spec, hooks)
     }
 }
+
+#[cfg(test)]
+#[path = "frame_tests.rs"]
+mod tests;

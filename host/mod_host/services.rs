@@ -258,3 +258,8 @@ impl<T> Drop for AbortOnDrop<T> {
         self.0.abort();
     }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+#[path = "services_tests.rs"]
+mod tests;

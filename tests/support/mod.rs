@@ -16,3 +16,4 @@ pub(crate) mod run;
 pub(crate) mod session;
 #[cfg(target_os = "linux")]
 pub(crate) mod verdaccio;
+pub(crate) mod watch;
