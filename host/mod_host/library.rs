@@ -69,14 +69,22 @@ fn said(error: &libloading::Error) -> String {
 
 /// Opens a file that is one: a pipe or a device would hang or never end.
 fn open_regular(path: &Path) -> io::Result<File> {
-    let kind = std::fs::metadata(path)?;
+    let mut options = File::options();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // A pipe that nobody writes to is opened at once, and then refused.
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    }
+    let file = options.read(true).open(path)?;
+    let kind = file.metadata()?;
     if kind.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !kind.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
-    File::open(path)
+    Ok(file)
 }
 
 fn hex(bytes: &[u8]) -> String {

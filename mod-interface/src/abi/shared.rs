@@ -103,8 +103,12 @@ impl<'a> This<'a> {
 impl<V> Clone for Shared<V> {
     fn clone(&self) -> Self {
         // SAFETY: the pointer is valid as long as a `Shared` to it lives. Relaxed will do: a new
-        // reference is made from one that is there. An overflow would take 2^63 leaked clones.
-        unsafe { self.0.as_ref() }.count.fetch_add(1, Ordering::Relaxed);
+        // reference is made from one that is there.
+        let before = unsafe { self.0.as_ref() }.count.fetch_add(1, Ordering::Relaxed);
+        // So many clones were leaked: before the count starts anew, the program ends.
+        if before > isize::MAX as usize {
+            std::process::abort();
+        }
         Self(self.0)
     }
 }
