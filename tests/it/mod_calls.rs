@@ -94,7 +94,7 @@ async fn observers_that_raise_events_in_a_loop_are_stopped_and_told() {
     let error = EventPayload::ModError {
         mod_id: "mod:echo".to_owned(),
         hook: "on:mod_event".to_owned(),
-        error: "answered something invalid: observers raise events in a loop, 8 deep".to_owned(),
+        error: "answered something invalid: mods answer each other in a loop, 8 deep".to_owned(),
     };
     assert_eq!((echoes, errors), (9, vec![error]), "the first, and one for each level");
 }
