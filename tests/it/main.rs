@@ -40,5 +40,6 @@ mod registration;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;
+mod tool_input;
 #[cfg(target_os = "linux")]
 mod trust;
