@@ -3,12 +3,16 @@
 //! [`Harness::builder`] takes what a session is made of; [`HarnessBuilder::start`] puts it together, loads
 //! the mods and binds the session. [`Harness::prompt`] runs one prompt, [`Harness::end`] tears down.
 
+mod agent_tool;
 mod builder;
 mod model;
 mod prompt;
 mod toolbox;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use futures::future::BoxFuture;
 use mod_interface::types::{
@@ -51,13 +55,16 @@ pub enum Error {
     /// A tool cannot be added.
     #[error(transparent)]
     Tool(#[from] crate::tools::Error),
+    /// The start was interrupted while mods were loading.
+    #[error("interrupted before the run began")]
+    Interrupted,
 }
 
 /// A session that runs prompts, one at a time.
 pub struct Harness {
     agent: Agent,
     state: tokio::sync::Mutex<AgentState>,
-    scope: Arc<Scope>,
+    cwd: Arc<Path>,
     mods: Arc<ModHost>,
     warnings: Vec<LoadWarning>,
     bus: EventBus,
@@ -81,10 +88,10 @@ impl Harness {
         HarnessBuilder::default()
     }
 
-    /// Runs a typed prompt to its end: `transform_input`, then a run. `cancel` interrupts it.
+    /// Runs a typed prompt to its end: `transform_input`, then a run. `cancel` interrupts both.
     pub async fn prompt(&self, prompt: &str, cancel: &CancellationToken) -> Prompted {
         let mut state = self.state.lock().await;
-        let hooks = HookRunner::new(Arc::clone(&self.scope));
+        let hooks = self.hooks(cancel.child_token());
         let verdict = hooks.round(self.mods.handlers(), 0).transform_input(&state, prompt).await;
         if let Some(handled) = verdict.handled {
             return Prompted::Handled { message: handled.message };
@@ -111,18 +118,25 @@ impl Harness {
 
     /// Tears the session down: `on_session_end`, awaited, then `session_shutdown`.
     pub async fn end(self, reason: SessionEndReason) {
-        let state = self.state.into_inner();
-        let hooks = HookRunner::new(Arc::clone(&self.scope));
+        let state = self.state.lock().await.clone();
+        // Not interrupted, whatever came before: it is waited for.
+        let hooks = self.hooks(CancellationToken::new());
         hooks.round(self.mods.handlers(), 0).on_session(&state, SessionChange::End(reason)).await;
         self.bus.main().emit(EventPayload::SessionShutdown { reason });
     }
 
     /// Binds the session: `session_start`, then `on_session_start`.
-    async fn bind(&self, source: SessionStartSource) {
+    async fn bind(&self, source: SessionStartSource, cancel: CancellationToken) {
         self.bus.main().emit(EventPayload::SessionStart { source });
         let state = self.state.lock().await.clone();
-        let hooks = HookRunner::new(Arc::clone(&self.scope));
+        let hooks = self.hooks(cancel);
         hooks.round(self.mods.handlers(), 0).on_session(&state, SessionChange::Start(source)).await;
+    }
+
+    /// Hooks outside of a run.
+    fn hooks(&self, cancel: CancellationToken) -> HookRunner {
+        let (emitter, cwd) = (self.bus.main(), Arc::clone(&self.cwd));
+        HookRunner::new(Arc::new(Scope { emitter, cancel, cwd }))
     }
 }
 

@@ -14,3 +14,8 @@ pub mod session;
 pub mod settings;
 pub mod tools;
 pub mod ui;
+
+/// What the README shows compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

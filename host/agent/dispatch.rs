@@ -1,4 +1,4 @@
-//! The one way that every tool call takes: queued, admitted, prepared, executed, finished.
+//! The one way that every tool call takes once it is received: admitted, prepared, executed, finished.
 //!
 //! A call that a step settles passes the later ones untouched, so every call comes out at the end, and in
 //! order.
@@ -17,7 +17,7 @@ use mod_interface::types::{AgentState, ContentBlock, EventPayload, PermissionMod
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{AgentConfig, ToolExecution, Toolbox};
+use super::{AgentConfig, ToolExecution, Toolbox, intake::Received};
 use crate::{
     hooks::{HookRunner, Round, ToolCallInput, tool_content},
     tools::{Tool, ToolContext},
@@ -28,8 +28,6 @@ const DESCRIBE: Duration = Duration::from_secs(5);
 const NOT_RUN: &str = "This call did not run, because another call of the same batch was denied.";
 const INTERRUPTED: &str = "This call did not run, because the user interrupted.";
 const CUT_SHORT: &str = "The user interrupted this call before it was done; what it did until then stands.";
-const CUT_OFF: &str =
-    "This call did not run: the answer hit the output limit, so its input may be incomplete. Send it again.";
 
 /// One batch of tool calls, on its way.
 pub(super) struct Dispatch<'a> {
@@ -66,13 +64,20 @@ struct Going {
     contexts: Vec<String>,
 }
 
-/// A call that will not run.
+/// A call that will not run, and why.
 struct Settled {
     call: ToolCallInput,
-    /// Its result.
-    text: String,
-    /// Whether `tool_errored` tells of it; else what is to be told has been told.
-    errored: bool,
+    reason: String,
+    end: End,
+}
+
+/// The event that tells why a call did not run.
+enum End {
+    Errored,
+    Blocked,
+    Denied,
+    /// None: what ended the run tells of it.
+    Untold,
 }
 
 /// A call after one step: what the step made of it, or the end of its way.
@@ -96,19 +101,12 @@ impl<'a> Dispatch<'a> {
         Self { config, hooks, round, toolbox, mode, state, batch: Batch::default() }
     }
 
-    /// Takes `calls` all the way. `cut_off` says that the last one may be incomplete.
-    pub(super) async fn run(mut self, calls: Vec<ToolCallInput>, cut_off: bool) -> Batch {
-        for call in &calls {
-            self.emit(EventPayload::ToolQueued {
-                tool_call_id: call.id.to_string(),
-                tool_name: call.name.to_string(),
-                input: Value::clone(&call.input),
-            });
-        }
-        match (self.admit(&calls, cut_off).await, self.config.tool_execution) {
+    /// Takes `calls` all the way.
+    pub(super) async fn run(mut self, calls: Vec<Received>) -> Batch {
+        match (self.admit(&calls).await, self.config.tool_execution) {
             (Ok(admitted), ToolExecution::Sequential) => self.one_by_one(admitted).await,
             (Ok(admitted), ToolExecution::Parallel) => self.at_once(admitted).await,
-            (Err(abort), _) => self.abort(&calls, &abort),
+            (Err(abort), _) => self.abort(calls, abort),
         }
         if self.batch.denied {
             self.batch.mod_state.clear();
@@ -135,24 +133,16 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    /// Finds, describes and judges every call, in order, before any of them runs.
-    async fn admit(&self, calls: &[ToolCallInput], cut_off: bool) -> Result<Vec<Step<Going>>, Abort> {
+    /// Describes and judges every call, in order, before any of them runs.
+    async fn admit(&self, calls: &[Received]) -> Result<Vec<Step<Going>>, Abort> {
         let mut admitted = Vec::with_capacity(calls.len());
-        for (index, call) in calls.iter().enumerate() {
-            let found =
-                if cut_off && index + 1 == calls.len() { Err(CUT_OFF.to_owned()) } else { self.find(call) };
-            admitted.push(match found {
-                Ok(tool) => Ok(self.judge(index, call, tool).await?),
-                Err(text) => Err(Settled { call: call.clone(), text, errored: true }),
+        for (index, Received { call, tool, .. }) in calls.iter().enumerate() {
+            admitted.push(match tool {
+                Ok(tool) => Ok(self.judge(index, call, Arc::clone(tool)).await?),
+                Err(reason) => Err(Settled { call: call.clone(), reason: reason.clone(), end: End::Errored }),
             });
         }
         Ok(admitted)
-    }
-
-    fn find(&self, call: &ToolCallInput) -> Result<Arc<dyn Tool>, String> {
-        let tool = self.toolbox.find(&call.name)?;
-        self.toolbox.check_input(&call.name, &call.input)?;
-        Ok(tool)
     }
 
     /// Describes one call and checks whether it may run. Whatever goes wrong in the check denies.
@@ -177,25 +167,15 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    fn abort(&mut self, calls: &[ToolCallInput], abort: &Abort) {
-        for (index, call) in calls.iter().enumerate() {
-            let text = match abort {
-                Abort::Denied { index: denied, reason } if *denied == index => self.deny(call, reason),
-                Abort::Denied { .. } => NOT_RUN.to_owned(),
-                Abort::Interrupted => INTERRUPTED.to_owned(),
+    fn abort(&mut self, calls: Vec<Received>, abort: Abort) {
+        for (index, Received { call, .. }) in calls.into_iter().enumerate() {
+            let (reason, end) = match &abort {
+                Abort::Denied { index: denied, reason } if *denied == index => (reason.as_str(), End::Denied),
+                Abort::Denied { .. } => (NOT_RUN, End::Untold),
+                Abort::Interrupted => (INTERRUPTED, End::Untold),
             };
-            self.answer(call, vec![ContentBlock::text(text)], true);
+            self.settle(Settled { call, reason: reason.to_owned(), end });
         }
-    }
-
-    fn deny(&mut self, call: &ToolCallInput, reason: &str) -> String {
-        self.batch.denied = true;
-        self.emit(EventPayload::ToolDenied {
-            tool_call_id: call.id.to_string(),
-            tool_name: call.name.to_string(),
-            reason: reason.to_owned(),
-        });
-        format!("Permission denied: {reason}")
     }
 
     /// Asks the hooks before the call, and looks once more at what they made of its input.
@@ -203,13 +183,8 @@ impl<'a> Dispatch<'a> {
         let going = self.unless_over(call?)?;
         let verdict = self.round.before_tool_call(self.state, &going.call).await;
         self.batch.terminate |= verdict.terminate;
-        if let Some(text) = verdict.blocked {
-            self.emit(EventPayload::ToolHookBlocked {
-                tool_call_id: going.call.id.to_string(),
-                tool_name: going.call.name.to_string(),
-                hook_output: text.clone(),
-            });
-            return Err(Settled { call: going.call, text, errored: false });
+        if let Some(reason) = verdict.blocked {
+            return Err(Settled { call: going.call, reason, end: End::Blocked });
         }
         let call = ToolCallInput { input: verdict.input, ..going.call };
         let going = Going { call, contexts: verdict.contexts, ..going };
@@ -222,14 +197,15 @@ impl<'a> Dispatch<'a> {
     fn recheck(&mut self, going: Going, mod_id: &str) -> Step<Going> {
         let Going { call, tool, .. } = &going;
         if let Some(reason) = self.config.permissions.recheck(&**tool, &call.input) {
-            let text = self.deny(call, &format!("{reason} (after a rewrite by {mod_id})"));
-            return Err(Settled { call: going.call, text, errored: false });
+            self.batch.denied = true;
+            let reason = format!("{reason} (after a rewrite by {mod_id})");
+            return Err(Settled { call: going.call, reason, end: End::Denied });
         }
         match self.toolbox.check_input(&call.name, &call.input) {
             Ok(()) => Ok(going),
             Err(reason) => {
-                let text = format!("This call did not run: {mod_id} rewrote its input, and now {reason}");
-                Err(Settled { call: going.call, text, errored: true })
+                let reason = format!("This call did not run: {mod_id} rewrote its input, and now {reason}");
+                Err(Settled { call: going.call, reason, end: End::Errored })
             }
         }
     }
@@ -285,31 +261,41 @@ impl<'a> Dispatch<'a> {
     async fn finish(&mut self, call: Step<(Going, ToolOutput)>) {
         let (Going { call, contexts, .. }, ToolOutput { content, is_error }) = match call {
             Ok(executed) => executed,
-            Err(Settled { call, text, errored }) => {
-                let content = vec![ContentBlock::text(text)];
-                if errored {
-                    self.tell_end(&call, &content, true);
-                }
-                return self.answer(&call, content, true);
-            }
+            Err(settled) => return self.settle(settled),
         };
         let verdict = self.round.after_tool_call(self.state, &call, content, is_error).await;
         self.batch.terminate |= verdict.terminate;
         self.batch.mod_state.extend(verdict.mod_state);
         let mut content = Arc::unwrap_or_clone(verdict.content);
         content.extend(contexts.into_iter().chain(verdict.contexts).map(ContentBlock::text));
-        self.tell_end(&call, &content, verdict.is_error);
-        self.answer(&call, content, verdict.is_error);
-    }
-
-    fn tell_end(&self, call: &ToolCallInput, content: &[ContentBlock], is_error: bool) {
         let (tool_call_id, tool_name) = (call.id.to_string(), call.name.to_string());
-        self.emit(if is_error {
+        self.emit(if verdict.is_error {
             let error: Vec<_> = content.iter().filter_map(ContentBlock::as_text).collect();
             EventPayload::ToolErrored { tool_call_id, tool_name, error: error.join("\n") }
         } else {
-            EventPayload::ToolCompleted { tool_call_id, tool_name, result: content.to_vec() }
+            EventPayload::ToolCompleted { tool_call_id, tool_name, result: content.clone() }
         });
+        self.answer(&call, content, verdict.is_error);
+    }
+
+    fn settle(&mut self, Settled { call, reason, end }: Settled) {
+        let (tool_call_id, tool_name) = (call.id.to_string(), call.name.to_string());
+        let mut text = reason.clone();
+        match end {
+            End::Errored => {
+                self.emit(EventPayload::ToolErrored { tool_call_id, tool_name, error: reason });
+            }
+            End::Blocked => {
+                self.emit(EventPayload::ToolHookBlocked { tool_call_id, tool_name, hook_output: reason });
+            }
+            End::Denied => {
+                text = format!("Permission denied: {reason}");
+                self.batch.denied = true;
+                self.emit(EventPayload::ToolDenied { tool_call_id, tool_name, reason });
+            }
+            End::Untold => {}
+        }
+        self.answer(&call, vec![ContentBlock::text(text)], true);
     }
 
     fn answer(&mut self, call: &ToolCallInput, content: Vec<ContentBlock>, is_error: bool) {
@@ -319,12 +305,12 @@ impl<'a> Dispatch<'a> {
 
     /// Settles a call of a batch of which nothing more may begin.
     fn unless_over(&self, going: Going) -> Step<Going> {
-        let text = match (self.hooks.interrupt().happened(), self.batch.denied) {
+        let reason = match (self.hooks.interrupt().happened(), self.batch.denied) {
             (true, _) => INTERRUPTED,
             (false, true) => NOT_RUN,
             (false, false) => return Ok(going),
         };
-        Err(Settled { call: going.call, text: text.to_owned(), errored: false })
+        Err(Settled { call: going.call, reason: reason.to_owned(), end: End::Untold })
     }
 
     fn emit(&self, event: EventPayload) {

@@ -1,17 +1,21 @@
 //! The loop: a user's message, model calls, tool calls, until the run ends.
 //!
 //! It knows traits alone: a [`Model`], a [`ToolSource`], [`Mods`], a [`Commit`]; never a provider, a tool
-//! or a mod. [`Agent::run`] is one run; `run` holds its rounds, `dispatch` the one way that every tool call
-//! takes, `permissions` who may do what, `queue` what is said meanwhile, `wire` what a model can be sent.
+//! or a mod. [`Agent::run`] is one run; `run` holds its rounds, `intake` makes tool calls ready, `dispatch` is
+//! the one way that every one of them takes, `permissions` who may do what, `queue` what is said meanwhile, `recovery` which answers are no end,
+//! `subagent` a run inside of a tool call, `wire` what a model can be sent.
 //!
 //! A run never fails upward: a failing model, tool, mod or commit ends in its result, its events and the
 //! state that it hands back.
 
 mod dispatch;
+mod intake;
 mod model;
 mod permissions;
 mod queue;
+mod recovery;
 mod run;
+mod subagent;
 #[cfg(test)]
 mod tests;
 mod toolbox;
@@ -38,12 +42,14 @@ use crate::{
 pub use model::{Model, ModelCall, ModelChoice, ModelResponse};
 pub use permissions::{Answer, Ask, LiveMode, NobodyToAsk, Permissions, Question, Rule};
 pub use queue::{Delivery, MessageQueue, Sender};
+pub use subagent::{AGENT_TOOL, SubagentTask, Subagents};
 pub use toolbox::{ToolSource, Toolbox};
 pub use wire::prepare_for_send;
 
 use run::Run;
 
 /// What a run is made of.
+#[derive(Clone)]
 pub struct AgentConfig {
     /// Raises the run's events, under the agent's id.
     pub emitter: Emitter,
@@ -139,15 +145,15 @@ pub enum Error {
 
 /// An agent: what its runs share.
 pub struct Agent {
-    config: AgentConfig,
+    config: Arc<AgentConfig>,
     /// How often `on_stop` hooks kept it going since a person last said something.
     forced: AtomicU32,
 }
 
 impl Agent {
     /// Makes an agent.
-    pub fn new(config: AgentConfig) -> Self {
-        Self { config, forced: AtomicU32::new(0) }
+    pub fn new(config: impl Into<Arc<AgentConfig>>) -> Self {
+        Self { config: config.into(), forced: AtomicU32::new(0) }
     }
 
     /// Runs until the run ends by itself, or `cancel` fires. `user_input` is appended to `state` first.
@@ -170,6 +176,6 @@ impl Agent {
             cancel: cancel.child_token(),
             cwd: Arc::clone(&config.cwd),
         }));
-        Run::new(config, &hooks, &self.forced, state).to_its_end().await
+        Run::new(config, &hooks, &self.forced, state).run_to_end().await
     }
 }

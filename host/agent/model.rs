@@ -10,8 +10,8 @@ use crate::events::Emitter;
 /// Answers model calls.
 pub trait Model: Send + Sync {
     /// Makes one call, and raises what happens on the way: `text_delta`, `thinking_*`,
-    /// `message_update`, `api_retry`, `tool_input_coerced`. When `cancel` fires the call is given
-    /// up, and the future dropped.
+    /// `message_update`, `api_retry`. When `cancel` fires the call is given up, and the future
+    /// dropped.
     fn complete<'a>(
         &'a self,
         call: ModelCall,

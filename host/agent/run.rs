@@ -7,14 +7,16 @@ use std::sync::{
 
 use mod_interface::types::{
     AgentState, ContentBlock, EffortChange, EventPayload, Message, MessageSource, NextTurn, NoticeLevel,
-    PermissionMode, Role, RunResult, StopDecision, StopReason, Usage,
+    PermissionMode, RecoveryKind, Role, RunResult, StopDecision, StopReason, Usage,
 };
 
 use super::{
     AgentConfig, Error, ModelCall, ModelResponse, RunOutcome, Toolbox,
     dispatch::{Batch, Dispatch},
+    intake::{self, Received},
     prepare_for_send,
     queue::Delivered,
+    recovery::{Recovery, is_at_limit},
 };
 use crate::hooks::{HookRunner, Round, ToolCallInput};
 
@@ -34,6 +36,9 @@ pub(super) struct Run<'a> {
     usage: Usage,
     /// What `prepare_next_turn` hooks have changed so far; it holds for the rest of the run.
     swapped: NextTurn,
+    recovery: Recovery,
+    /// Whether the next answer continues the last one.
+    continues: bool,
     last_text: Arc<str>,
 }
 
@@ -59,11 +64,13 @@ impl<'a> Run<'a> {
             committed: 0,
             usage: Usage::default(),
             swapped: NextTurn::default(),
+            recovery: Recovery::default(),
+            continues: false,
             last_text: Arc::default(),
         }
     }
 
-    pub(super) async fn to_its_end(mut self) -> RunOutcome {
+    pub(super) async fn run_to_end(mut self) -> RunOutcome {
         self.emit(EventPayload::RunStart { session_id: Arc::clone(&self.state.session_id) });
         self.append(self.config.queue.take_steering());
         loop {
@@ -157,6 +164,7 @@ impl<'a> Run<'a> {
 
     /// Appends what the model said; gives its tool calls, and whether the last may be incomplete.
     fn take_in(&mut self, response: ModelResponse) -> (Vec<ToolCallInput>, bool) {
+        self.recovery.note(&response);
         let mut content = response.content;
         // What the provider has run itself is not for the conversation.
         content.retain(|block| {
@@ -172,10 +180,13 @@ impl<'a> Run<'a> {
             _ => None,
         });
         let calls = calls.collect();
-        let at_limit = ["length", "max_tokens"].contains(&response.stop_reason.as_str());
-        let cut_off = at_limit && matches!(content.last(), Some(ContentBlock::ToolUse { .. }));
+        let calls_last = matches!(content.last(), Some(ContentBlock::ToolUse { .. }));
+        let cut_off = calls_last && is_at_limit(&response.stop_reason);
         let message = Message::assistant(content);
-        self.last_text = message.text().into();
+        self.last_text = match std::mem::take(&mut self.continues) {
+            true => format!("{}{}", self.last_text, message.text()).into(),
+            false => message.text().into(),
+        };
         if !message.content.is_empty() {
             self.state.push(message);
         }
@@ -191,8 +202,10 @@ impl<'a> Run<'a> {
         cut_off: bool,
     ) -> Option<StopReason> {
         let (config, hooks) = (self.config, self.hooks);
+        let calls = intake::receive(&config.emitter, toolbox, calls, cut_off);
+        self.keep_what_runs(&calls);
         let dispatch = Dispatch::new(config, hooks, round, toolbox, mode, &self.state);
-        let Batch { results, mod_state, denied, terminate } = dispatch.run(calls, cut_off).await;
+        let Batch { results, mod_state, denied, terminate } = dispatch.run(calls).await;
         self.state.push(Message { role: Role::User, content: results, source: MessageSource::ToolResults });
         for (mod_id, value) in mod_state {
             self.state.set_mod_state(&mod_id, value);
@@ -207,6 +220,23 @@ impl<'a> Run<'a> {
             self.append(config.queue.take_steering());
         }
         None
+    }
+
+    /// Puts mended inputs into the message that calls: the model shall see the calls that run.
+    fn keep_what_runs(&mut self, calls: &[Received]) {
+        if calls.iter().all(|received| !received.mended) {
+            return;
+        }
+        let Some(message) = Arc::make_mut(&mut self.state.messages).last_mut() else { return };
+        let inputs = Arc::make_mut(message).content.iter_mut().filter_map(|block| match block {
+            ContentBlock::ToolUse { input, .. } => Some(input),
+            _ => None,
+        });
+        for (input, received) in inputs.zip(calls) {
+            if received.mended {
+                *input = (*received.call.input).clone();
+            }
+        }
     }
 
     async fn commit(&mut self) -> Result<(), Stop> {
@@ -226,11 +256,24 @@ impl<'a> Run<'a> {
         if self.config.max_turns.is_some_and(|max| self.turn_number >= max.get()) {
             return Err(Stop::As(StopReason::MaxTurns));
         }
+        self.unless_interrupted()?;
         let goes_on = had_tool_calls
+            || (self.recovery.is_paused() && self.recovers())
             || self.append(self.config.queue.take_follow_up())
+            || self.recovers()
             || self.is_forced_on(round).await;
         self.unless_interrupted()?;
         if goes_on { Ok(()) } else { Err(Stop::As(StopReason::EndTurn)) }
+    }
+
+    /// Continues an answer that is no end.
+    fn recovers(&mut self) -> bool {
+        let Some((kind, message)) = self.recovery.take(&self.config.emitter) else { return false };
+        self.continues = kind != RecoveryKind::Empty;
+        if let Some(message) = message {
+            self.state.push(message);
+        }
+        true
     }
 
     /// Asks the `on_stop` hooks, and appends the reason of the one that wants to go on.
@@ -241,9 +284,7 @@ impl<'a> Run<'a> {
         if self.forced.load(Relaxed) == MAX_FORCED {
             self.config.emitter.notice(
                 NoticeLevel::Warning,
-                format!(
-                    "a stop hook wants to go on, but has done so in a row, which is the most: {MAX_FORCED}"
-                ),
+                format!("the run ends although a stop hook wants to go on, which it may in a row: {MAX_FORCED} times"),
             );
             return false;
         }

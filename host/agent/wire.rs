@@ -1,6 +1,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use mod_interface::types::{ContentBlock, Message, MessageSource, Role};
+use serde_json::{Value, json};
 
 const NO_RESULT: &str = "This call has no result: it was cut off before it was done.";
 const NO_BEGINNING: &str = "(The conversation begins before this.)";
@@ -8,8 +9,10 @@ const NO_BEGINNING: &str = "(The conversation begins before this.)";
 /// Makes a conversation one that a model can be sent, and changes nothing else.
 ///
 /// Afterwards roles alternate and the user begins; no message and no text is blank; each tool call is
-/// answered once, at the head of the very next message; nothing else is answered. A message that needs
-/// no change is shared, not copied.
+/// answered once, at the head of the very next message; nothing else is answered. The input of each call
+/// is an object: what the model wrote in place of one is shown to it inside of one, for an endpoint that
+/// checks the inputs would refuse the conversation for ever after. A message that needs no change is
+/// shared, not copied.
 pub fn prepare_for_send(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let mut sent = Vec::with_capacity(messages.len() + 1);
     for turn in merged(messages) {
@@ -35,7 +38,7 @@ pub fn prepare_for_send(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
 fn merged(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let mut turns = Vec::with_capacity(messages.len());
     for message in messages.iter().map(without_blanks).filter(|message| !message.content.is_empty()) {
-        append(&mut turns, message);
+        append(&mut turns, with_object_inputs(message));
     }
     turns
 }
@@ -74,6 +77,21 @@ fn without_blanks(message: &Arc<Message>) -> Arc<Message> {
     message
 }
 
+fn with_object_inputs(mut message: Arc<Message>) -> Arc<Message> {
+    let is_no_object =
+        |block: &ContentBlock| matches!(block, ContentBlock::ToolUse { input, .. } if !input.is_object());
+    if message.content.iter().any(is_no_object) {
+        for block in &mut Arc::make_mut(&mut message).content {
+            if let ContentBlock::ToolUse { input, .. } = block
+                && !input.is_object()
+            {
+                *input = json!({ "input": Value::take(input) });
+            }
+        }
+    }
+    message
+}
+
 fn without_repeated_calls(mut message: Arc<Message>) -> Arc<Message> {
     let calls = calls_of(&message);
     let different: HashSet<&str> = calls.iter().copied().collect();
@@ -88,11 +106,11 @@ fn without_repeated_calls(mut message: Arc<Message>) -> Arc<Message> {
 }
 
 fn calls_of(message: &Message) -> Vec<&str> {
-    let id = |block| match block {
-        &ContentBlock::ToolUse { ref id, .. } => Some(id.as_str()),
+    let calls = message.content.iter().filter_map(|block| match block {
+        ContentBlock::ToolUse { id, .. } => Some(id.as_str()),
         _ => None,
-    };
-    message.content.iter().filter_map(id).collect()
+    });
+    calls.collect()
 }
 
 fn open_calls(sent: &[Arc<Message>]) -> Vec<String> {

@@ -23,7 +23,11 @@ const MODS_EXAMPLES: &str = "\
 Examples:
   cmd mods pack ./my-mod
   cmd mods add ./my-mod-1.0.0.tgz
+  cmd mods add npm:@team/review-mod@1.2.0
+  cmd mods add -g owner/repo@v1
   cmd mods list
+  cmd mods update --latest
+  cmd mods remove owner/repo
   cmd mods inspect ./target/release/libmy_mod.so";
 
 /// What was typed.
@@ -140,7 +144,7 @@ pub(super) enum OutputFormat {
     /// The answer's text
     #[default]
     Text,
-    /// One JSON object at the end
+    /// One JSON object at the end, even where no run came of it
     Json,
     /// One JSON object a line for every event
     StreamJson,
@@ -152,12 +156,22 @@ pub(super) enum ModsCommand {
     Add(AddArgs),
     /// Show every mod, what it registered, and what is wrong with it
     List(ListArgs),
-    /// Build a mod and pack it into an archive
-    Pack(PackArgs),
+    /// Bring back what is missing, and follow what changed in the settings
+    Update(UpdateArgs),
+    /// Remove a package
+    Remove(RemoveArgs),
+    /// Compare the installed packages with the lock files
+    Verify(VerifyArgs),
+    /// Compare settings, lock files and installed packages
+    Lock(LockArgs),
+    /// Trust the mods that the workspace has now, or the new key of a package
+    Trust(TrustArgs),
+    /// Take the trust in the workspace back
+    Untrust(UntrustArgs),
     /// Show what a library or a mod's folder says about itself, without running it
     Inspect(InspectArgs),
-    /// Compare the installed packages with the lock file
-    Verify(VerifyArgs),
+    /// Build a mod and pack it into an archive
+    Pack(PackArgs),
     /// Load one mod and print what it registered, as JSON
     #[command(hide = true)]
     TrialLoad {
@@ -171,14 +185,90 @@ pub(super) enum ModsCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct AddArgs {
-    /// An archive that `cmd mods pack` made
-    #[arg(value_name = "ARCHIVE")]
-    pub(super) archive: PathBuf,
+    /// npm:NAME[@VERSION], OWNER/REPO[@REF], git:HOST/PATH[@REF], https://HOST/PATH, ./FOLDER, or an
+    /// archive that `cmd mods pack` made
+    #[arg(value_name = "SOURCE")]
+    pub(super) source: String,
     /// Install for yourself, not for the project
+    #[arg(short, long)]
+    pub(super) global: bool,
+    /// Install without asking
+    #[arg(short, long)]
+    pub(super) yes: bool,
+    #[command(flatten)]
+    pub(super) fetching: Fetching,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct UpdateArgs {
+    /// Only these packages; all, when none is named
+    #[arg(value_name = "PACKAGE")]
+    pub(super) packages: Vec<String>,
+    /// Move what is not pinned to its newest version
+    #[arg(long)]
+    pub(super) latest: bool,
+    /// Go back to the version that this package had before
+    #[arg(long, value_name = "PACKAGE", conflicts_with_all = ["packages", "latest"])]
+    pub(super) rollback: Option<String>,
+    /// Take a tag that its author moved
+    #[arg(long)]
+    pub(super) accept_moved: bool,
+    /// Take a version that is older than one seen before
+    #[arg(long)]
+    pub(super) allow_downgrade: bool,
+    #[command(flatten)]
+    pub(super) fetching: Fetching,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RemoveArgs {
+    /// The package, in any form that names it: the version does not matter
+    #[arg(value_name = "PACKAGE")]
+    pub(super) package: String,
+    /// Remove it for yourself, not from the project
     #[arg(short, long)]
     pub(super) global: bool,
     #[command(flatten)]
     pub(super) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LockArgs {
+    /// Fail when they do not agree. Nothing is written
+    #[arg(long, required = true)]
+    pub(super) check: bool,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct TrustArgs {
+    /// A package that is signed by another key than before: its new key is trusted
+    #[arg(value_name = "PACKAGE")]
+    pub(super) package: Option<String>,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct UntrustArgs {
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// How packages are fetched.
+#[derive(Debug, Args)]
+pub(super) struct Fetching {
+    /// Use what is on this machine alone
+    #[arg(long)]
+    pub(super) offline: bool,
+    /// Fail where another cmd that changes packages would be waited for
+    #[arg(long)]
+    pub(super) no_wait: bool,
 }
 
 #[derive(Debug, Args)]
@@ -195,6 +285,10 @@ pub(super) struct PackArgs {
     /// The folder of the mod's cargo package
     #[arg(default_value = ".")]
     pub(super) path: PathBuf,
+    /// Pack this library, which is built already, instead of building one. May be repeated, once for
+    /// each target
+    #[arg(long = "library", value_name = "FILE")]
+    pub(super) libraries: Vec<PathBuf>,
     /// Where the archive goes
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(super) out: PathBuf,
@@ -214,6 +308,11 @@ pub(super) struct InspectArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
+    /// Bring back what is missing or damaged
+    #[arg(long)]
+    pub(super) fix: bool,
+    #[command(flatten)]
+    pub(super) fetching: Fetching,
     #[command(flatten)]
     pub(super) common: Common,
 }

@@ -141,9 +141,14 @@ Usage: cmd mods <COMMAND>
 Commands:
   add      Install a package of mods
   list     Show every mod, what it registered, and what is wrong with it
-  pack     Build a mod and pack it into an archive
+  update   Bring back what is missing, and follow what changed in the settings
+  remove   Remove a package
+  verify   Compare the installed packages with the lock files
+  lock     Compare settings, lock files and installed packages
+  trust    Trust the mods that the workspace has now, or the new key of a package
+  untrust  Take the trust in the workspace back
   inspect  Show what a library or a mod's folder says about itself, without running it
-  verify   Compare the installed packages with the lock file
+  pack     Build a mod and pack it into an archive
 
 Options:
   -h, --help  Print help
@@ -151,7 +156,11 @@ Options:
 Examples:
   cmd mods pack ./my-mod
   cmd mods add ./my-mod-1.0.0.tgz
+  cmd mods add npm:@team/review-mod@1.2.0
+  cmd mods add -g owner/repo@v1
   cmd mods list
+  cmd mods update --latest
+  cmd mods remove owner/repo
   cmd mods inspect ./target/release/libmy_mod.so
 "#
     );

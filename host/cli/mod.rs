@@ -65,7 +65,7 @@ fn print(process: &Process, args: &RunArgs) -> anyhow::Result<Exit> {
         return Err(Usage(text.to_owned()).into());
     };
     let piped = read_piped(typed)?;
-    let request = request(process, args, prompt::compose(typed, piped.as_deref())?)?;
+    let prompt = prompt::compose(typed, piped.as_deref())?;
     let printing = Printing {
         format: args.output_format,
         verbose: args.verbose,
@@ -76,6 +76,7 @@ fn print(process: &Process, args: &RunArgs) -> anyhow::Result<Exit> {
     let run_prompt = session::prompts(process.model_access.clone());
     let cancel = CancellationToken::new();
     interrupt::interrupt_on_signal(cancel.clone())?;
+    let request = request(process, args, prompt);
     in_runtime(|runtime| runtime.block_on(printing.run(&*run_prompt, request, cancel)))
 }
 

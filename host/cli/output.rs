@@ -1,8 +1,13 @@
 //! What the commands write, and how the program ends.
 
-use std::io::{self, Write};
+use std::{
+    error::Error,
+    io::{self, Write},
+};
 
 use serde::Serialize;
+
+use crate::{harness, mod_host::LoadError};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +64,7 @@ impl Streams<'_> {
     pub(super) fn failure(&mut self, error: &anyhow::Error) -> Exit {
         if !is_broken_pipe(error) {
             // Where standard error is gone, there is nobody to tell.
-            let _ = writeln!(self.err, "{}: {}", label("error"), describe(error));
+            let _ = writeln!(self.err, "{}: {}", label("error"), describe(error.as_ref()));
         }
         if error.is::<Usage>() { Exit::Usage } else { Exit::Failure }
     }
@@ -85,18 +90,30 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// The error with its causes, and its code where it has one. A cause that the text before it already
 /// quotes is left out.
-pub(super) fn describe(error: &anyhow::Error) -> String {
-    let mut text = String::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if text.is_empty() {
-            text = cause;
-        } else if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
+pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
+    let (mut text, mut code) = (error.to_string(), code(error));
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let quoted = cause.to_string();
+        if !text.contains(&quoted) {
+            text = format!("{text}: {quoted}");
         }
+        code = code.or_else(|| self::code(cause));
+        next = cause.source();
     }
-    let code = error.downcast_ref::<registry::Error>().map(registry::Error::code);
     let text = one_line(&text);
     code.map_or_else(|| text.clone(), |code| format!("{text} [{code}]"))
+}
+
+/// The code of an error that has one.
+fn code(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    let package = error.downcast_ref::<registry::Error>().map(registry::Error::code);
+    let load = error.downcast_ref::<LoadError>().map(LoadError::code);
+    let start = error.downcast_ref::<harness::Error>().and_then(|error| match error {
+        harness::Error::Mod(error) => Some(error.code()),
+        _ => None,
+    });
+    package.or(load).or(start)
 }
 
 /// The text as one line that a terminal cannot be tricked with: mods, models and files write into it.

@@ -1,4 +1,9 @@
-use std::{env, ffi::OsString, io, path::PathBuf};
+use std::{
+    env,
+    ffi::OsString,
+    io::{self, IsTerminal},
+    path::PathBuf,
+};
 
 use crate::{harness::ModelAccess, providers::openai::OpenAiConfig};
 
@@ -17,6 +22,12 @@ pub struct Process {
     pub user_home: Option<PathBuf>,
     /// The cargo to build mods with.
     pub cargo: PathBuf,
+    /// Whether somebody can be asked: standard input and standard error are terminals.
+    pub terminal: bool,
+    /// Whether packages come from this machine alone.
+    pub offline: bool,
+    /// The transports that git may use for packages, joined by `:`, where the user says so.
+    pub git_protocols: Option<String>,
     /// How models are reached.
     pub model_access: ModelAccess,
 }
@@ -37,6 +48,9 @@ impl Process {
             home_override: env::var_os("COMMANDCODE_HOME").map(PathBuf::from),
             user_home: env::home_dir(),
             cargo: env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from),
+            terminal: io::stdin().is_terminal() && io::stderr().is_terminal(),
+            offline: variable("COMMANDCODE_OFFLINE").is_some_and(|value| value != "0"),
+            git_protocols: variable("GIT_ALLOW_PROTOCOL"),
             model_access: ModelAccess {
                 openai: OpenAiConfig {
                     base_url: variable("OPENAI_BASE_URL"),

@@ -13,9 +13,13 @@ use crate::{
 
 /// Runs one prompt in a new session, to its end. The events go to the sink; the token interrupts it. The
 /// composition root has it; tests have their own.
-pub(super) type RunPrompt = dyn Fn(RunRequest, Arc<dyn EventSink>, CancellationToken) -> BoxFuture<'static, anyhow::Result<Finished>>
+pub(super) type RunPrompt = dyn Fn(RunRequest, Arc<dyn EventSink>, CancellationToken) -> BoxFuture<'static, Result<Finished, BoxError>>
     + Send
     + Sync;
+
+/// Why a run could not begin. Not anyhow's: that one may ask for a backtrace, which waits for the system's
+/// loader, and a mod that hangs in its constructor holds the loader for ever.
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A run that was asked for on the command line. Paths are absolute.
 #[derive(Debug, Clone, PartialEq)]

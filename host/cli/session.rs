@@ -5,11 +5,12 @@ use std::{collections::BTreeSet, sync::Arc};
 use mod_interface::types::{PermissionMode, SessionEndReason};
 use tokio_util::sync::CancellationToken;
 
-use super::request::{Ended, Finished, RunPrompt, RunRequest};
+use super::request::{BoxError, Ended, Finished, RunPrompt, RunRequest};
 use crate::{
     events::EventSink,
     harness::{Harness, HarnessBuilder, ModelAccess, Prompted},
-    settings::Trust,
+    mod_host::ProjectMods,
+    settings::{self, ModLayer, Trust},
 };
 
 /// Runs prompts in sessions of the harness, whose models are reached by `access`.
@@ -22,9 +23,9 @@ async fn run(
     mut request: RunRequest,
     sink: Arc<dyn EventSink>,
     cancel: CancellationToken,
-) -> anyhow::Result<Finished> {
+) -> Result<Finished, BoxError> {
     let prompt = std::mem::take(&mut request.prompt);
-    let harness = builder(request)?.model_access(access).sink(sink).start().await?;
+    let harness = builder(request)?.model_access(access).sink(sink).cancel(cancel.clone()).start().await?;
     let mods_not_loaded = harness.warnings().len();
     let prompted = harness.prompt(&prompt, &cancel).await;
     harness.end(SessionEndReason::Shutdown).await;
@@ -37,19 +38,24 @@ async fn run(
 
 /// A headless session: nobody answers a question, so what would be asked is denied, and the project's
 /// own mods load only where that was said to be skipped.
-fn builder(request: RunRequest) -> anyhow::Result<HarnessBuilder> {
+fn builder(request: RunRequest) -> settings::Result<HarnessBuilder> {
     let skip = request.skip_permissions;
     let workspace = &request.places.cwd;
     let trusted = skip || Trust::load(&request.places)?.is_trusted(workspace, &BTreeSet::new());
+    let mut settings = request.settings.merge(trusted);
+    if !skip {
+        // What the project says of mods is about the mods that stay out of this run.
+        settings.mods.project = ModLayer::default();
+    }
     let mode = if skip { Some(PermissionMode::Bypass) } else { request.permission_mode };
     Ok(Harness::builder()
-        .settings(request.settings.merge(trusted))
+        .settings(settings)
         .places(request.places)
         .model(request.model)
         .mods(request.mods)
         .mod_options(request.mod_options)
         .no_mods(request.no_mods)
-        .project_mods(skip)
+        .project_mods(if skip { ProjectMods::All } else { ProjectMods::None })
         .permission_mode(mode)
         .rules(request.allow, request.deny)
         .max_turns(request.max_turns)

@@ -13,6 +13,9 @@ fn process(cwd: &std::path::Path) -> Process {
         home_override: Some(cwd.join("home")),
         user_home: None,
         cargo: PathBuf::new(),
+        terminal: false,
+        offline: false,
+        git_protocols: None,
         model_access: Default::default(),
     }
 }

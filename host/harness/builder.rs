@@ -9,22 +9,29 @@ use std::{
 use mod_interface::types::{AgentState, NoticeLevel, PermissionMode, SessionStartSource};
 use tokio_util::sync::CancellationToken;
 
-use super::{Error, Harness, Recorded, model::Models, prompt::system_prompt, toolbox::Tools};
+use super::{
+    Error, Harness, Recorded, agent_tool::AgentTool, model::Models, prompt::system_prompt, toolbox::Tools,
+};
 use crate::{
     agent::{
         Agent, AgentConfig, Ask, LiveMode, MessageQueue, ModelChoice, NobodyToAsk, Permissions, Rule,
-        ToolExecution,
+        Subagents, ToolExecution,
     },
     builtin,
     events::{EventBus, EventSink},
-    hooks::Scope,
-    mod_host::{Lookup, ModHost, ModHostConfig, Plan, host_facts},
+    mod_host::{
+        BuiltIn, LeftOut, LoadedMod, Lookup, ModHost, ModHostConfig, Origin, Plan, ProjectMods, host_facts,
+    },
     providers::{Provider, Providers, RetryPolicy, openai::OpenAi, openai::OpenAiConfig, scripted::Scripted},
     session::{Session, session_id},
-    settings::{self, Places, Settings},
+    settings::{self, KnownMods, Places, Settings},
     tools::{self, Tool, ToolSet},
     ui::{Headless, Ui},
 };
+
+/// What is said of a project's mod that does not run.
+const UNTRUSTED: &str = "a mod of the project is new, or not what it was when the workspace was trusted; look at it, then \
+                         run cmd mods trust";
 
 /// Who made a tool that no mod made.
 const OWN_TOOLS: &str = "cmd";
@@ -44,9 +51,10 @@ pub struct HarnessBuilder {
     model: Option<String>,
     access: ModelAccess,
     mods: Vec<PathBuf>,
+    built_ins: Vec<(&'static str, BuiltIn)>,
     options: BTreeMap<String, String>,
     no_mods: bool,
-    project_mods: bool,
+    project_mods: ProjectMods,
     mode: Option<PermissionMode>,
     allow: Vec<String>,
     deny: Vec<String>,
@@ -57,6 +65,7 @@ pub struct HarnessBuilder {
     providers: Vec<Arc<dyn Provider>>,
     ui: Option<Arc<dyn Ui>>,
     ask: Option<Arc<dyn Ask>>,
+    cancel: CancellationToken,
 }
 
 impl HarnessBuilder {
@@ -95,6 +104,15 @@ impl HarnessBuilder {
         self
     }
 
+    /// Loads a mod that is compiled in, behind the first-party ones and ahead of all others:
+    /// `built_in("name", builtin_mod!("name", factory))`. It takes its name like any mod, and can be
+    /// disabled by it.
+    #[must_use]
+    pub fn built_in(mut self, name: &'static str, built_in: BuiltIn) -> Self {
+        self.built_ins.push((name, built_in));
+        self
+    }
+
     /// Values of mods' flags.
     #[must_use]
     pub fn mod_options(mut self, options: impl IntoIterator<Item = (String, String)>) -> Self {
@@ -109,10 +127,10 @@ impl HarnessBuilder {
         self
     }
 
-    /// Loads the project's mods too. They are arbitrary code: only for a workspace that is trusted.
+    /// Loads these of the project's mods too: none, unless this is given. They are arbitrary code.
     #[must_use]
-    pub fn project_mods(mut self, load: bool) -> Self {
-        self.project_mods = load;
+    pub fn project_mods(mut self, which: ProjectMods) -> Self {
+        self.project_mods = which;
         self
     }
 
@@ -180,11 +198,19 @@ impl HarnessBuilder {
         self
     }
 
+    /// Interrupts the start: mods that are loading are given up, `on_session_start` is not waited for.
+    #[must_use]
+    pub fn cancel(mut self, cancel: CancellationToken) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
     /// Loads the mods and binds the session. Must be called on a tokio runtime.
     ///
     /// # Errors
-    /// There is no model that can be called, a rule cannot be read, the session's file cannot be made, or
-    /// a mod's constructor never returns. A mod that fails otherwise is a warning of the harness.
+    /// There is no model that can be called, a rule cannot be read, the session's file cannot be made,
+    /// a mod's constructor never returns, or it was interrupted while mods were loading. A mod that fails
+    /// otherwise is a warning of the harness.
     pub async fn start(mut self) -> Result<Harness, Error> {
         let places = self.places.take().ok_or(Error::NoPlaces)?;
         let bus = EventBus::new();
@@ -193,15 +219,17 @@ impl HarnessBuilder {
         }
         let (models, choice) = self.models(&places)?;
         let permissions = self.permissions(&places, &bus)?;
-        let tools = self.tool_set()?;
+        let subagents = Arc::new(Subagents::default());
+        let tools = self.tool_set(&subagents)?;
         let mods = Arc::new(self.mod_host(&places, &bus, &tools));
         mods.tell_last_places();
-        let loaded = self.load(&mods, &places).await?;
+        let loading = self.cancel.run_until_cancelled(self.load(&mods, &places));
+        let loaded = loading.await.ok_or(Error::Interrupted)??;
         let session = self.session(&places)?;
         let id = Arc::clone(session.id());
         let cwd: Arc<std::path::Path> = places.cwd.as_path().into();
         let prompt_cwd = Arc::clone(&cwd);
-        let agent = Agent::new(AgentConfig {
+        let config = Arc::new(AgentConfig {
             emitter: bus.main(),
             cwd: Arc::clone(&cwd),
             model: Arc::new(models),
@@ -218,15 +246,16 @@ impl HarnessBuilder {
                 Some(settings::ToolExecution::Sequential) | None => ToolExecution::Sequential,
             },
         });
+        subagents.bind(&config, &id);
         let harness = Harness {
-            agent,
+            agent: Agent::new(config),
             state: tokio::sync::Mutex::new(AgentState::new(id)),
-            scope: Arc::new(Scope { emitter: bus.main(), cancel: CancellationToken::new(), cwd }),
+            cwd,
             mods,
             warnings: loaded,
             bus,
         };
-        harness.bind(SessionStartSource::Startup).await;
+        harness.bind(SessionStartSource::Startup, self.cancel).await;
         Ok(harness)
     }
 
@@ -260,9 +289,10 @@ impl HarnessBuilder {
         Ok(Permissions::new(allow, deny, live, ask, places.cwd.as_path().into()))
     }
 
-    fn tool_set(&mut self) -> Result<Arc<ToolSet>, Error> {
+    fn tool_set(&mut self, subagents: &Arc<Subagents>) -> Result<Arc<ToolSet>, Error> {
         let set = ToolSet::default();
-        for tool in tools::builtin().into_iter().chain(self.tools.drain(..)) {
+        let agent: Arc<dyn Tool> = Arc::new(AgentTool::new(Arc::clone(subagents)));
+        for tool in tools::builtin().into_iter().chain([agent]).chain(self.tools.drain(..)) {
             set.add(tool, OWN_TOOLS)?;
         }
         Ok(Arc::new(set))
@@ -287,22 +317,33 @@ impl HarnessBuilder {
         mods: &ModHost,
         places: &Places,
     ) -> Result<Vec<crate::mod_host::LoadWarning>, Error> {
-        let plan = Lookup {
+        let lookup = Lookup {
             places,
             settings: &self.settings.mods,
             host: &host_facts(),
             session: &self.mods,
-            project: self.project_mods,
-            session_only: self.no_mods,
+            project: &self.project_mods,
         };
-        let plan = if self.no_mods { Plan::default() } else { plan.plan() };
-        let notices = plan.notices.clone();
+        let mut plan = if self.no_mods { Plan::default() } else { lookup.plan() };
+        let notices = std::mem::take(&mut plan.notices);
+        let untrusted: Vec<_> = std::mem::take(&mut plan.left_out)
+            .into_iter()
+            .filter(|(_, why)| *why == LeftOut::Untrusted)
+            .map(|(planned, _)| planned.origin)
+            .collect();
+        let built_ins = builtin::roots().into_iter().chain(self.built_ins.iter().copied());
         let disabled = |name: &str| self.settings.mods.disabled_by(name).is_some();
-        let loaded = mods.load(plan.with_built_ins(builtin::roots()), disabled).await?;
+        let loaded = mods.load(plan.with_built_ins(built_ins), disabled).await?;
         let emitter = mods.events();
         notices.into_iter().for_each(|notice| emitter.notice(NoticeLevel::Info, notice));
+        for origin in untrusted {
+            emitter.notice(NoticeLevel::Warning, format!("{UNTRUSTED}: {origin}"));
+        }
         for warning in &loaded.warnings {
             emitter.notice(NoticeLevel::Warning, warning.to_string());
+        }
+        for notice in remember(places, &loaded.mods) {
+            emitter.notice(NoticeLevel::Info, notice);
         }
         Ok(loaded.warnings)
     }
@@ -317,5 +358,20 @@ impl HarnessBuilder {
         }
         let clock: crate::session::Clock = Arc::new(SystemTime::now);
         Ok(Session::create(&places.sessions(), &places.cwd, id, clock)?)
+    }
+}
+
+/// Remembers the hashes of the mods that nothing else pins, and says which of the user's changed since they
+/// were loaded last. Those of `--mod` change all the time: they are being written.
+fn remember(places: &Places, loaded: &[LoadedMod]) -> Vec<String> {
+    let loose = loaded.iter().filter_map(|loaded| Some((loaded.loose_file()?, loaded.sha256.as_deref()?)));
+    match KnownMods::remember(places, loose) {
+        Ok(changed) => {
+            let users = loaded.iter().filter(|loaded| matches!(loaded.origin, Origin::User { .. }));
+            let changed =
+                users.filter(|loaded| loaded.loose_file().is_some_and(|path| changed.contains(&path)));
+            changed.map(|loaded| format!("it changed since it was loaded last: {}", loaded.origin)).collect()
+        }
+        Err(error) => vec![format!("the hashes of loose mods cannot be remembered: {error}")],
     }
 }

@@ -9,6 +9,8 @@
 //! `check` keeps bad ones away from the state; `isolation` tells every fault; `interrupt` bounds what is pending after Ctrl-C.
 
 mod check;
+#[cfg(test)]
+pub(crate) mod fakes;
 mod interrupt;
 mod isolation;
 mod merge;

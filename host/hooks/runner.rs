@@ -7,6 +7,8 @@ use mod_interface::types::{
     StopReason, Usage,
 };
 
+use tokio_util::sync::CancellationToken;
+
 use super::{
     AfterVerdict, BeforeVerdict, Handlers, HookFault, HookHandler, InputVerdict, Interrupt, Scope, Subject,
     ToolCallInput, check,
@@ -18,6 +20,9 @@ use super::{
 /// Asks the mods on behalf of one run.
 pub struct HookRunner {
     scope: Arc<Scope>,
+    /// The scope of hooks that are waited for although the run is interrupted: what they ask of the host
+    /// is not interrupted either.
+    patient: Arc<Scope>,
     faults: Faults,
     interrupt: Interrupt,
 }
@@ -26,7 +31,9 @@ impl HookRunner {
     /// A runner for the run, or for the moment outside of one, that `scope` describes.
     pub fn new(scope: Arc<Scope>) -> Self {
         let interrupt = Interrupt::new(scope.cancel.clone());
-        Self { scope, faults: Faults::default(), interrupt }
+        let (emitter, cwd) = (scope.emitter.clone(), Arc::clone(&scope.cwd));
+        let patient = Arc::new(Scope { emitter, cwd, cancel: CancellationToken::new() });
+        Self { scope, patient, faults: Faults::default(), interrupt }
     }
 
     /// The hooks of one round: those of `handlers`, as they stood when it began. Outside of a run
@@ -212,27 +219,93 @@ impl Round<'_> {
         panel.chain(start, see, take, skip).await
     }
 
-    /// Tells every mod that a session begins or ends, and waits for each.
+    /// Tells every mod that a session begins or ends, and waits for each; for its end, interrupted or not.
     pub async fn on_session(&self, state: &AgentState, change: SessionChange) {
-        let panel = self.patient_panel(match change {
-            SessionChange::Start(_) => Hook::OnSessionStart,
-            SessionChange::End(_) => Hook::OnSessionEnd,
-        });
+        let panel = match change {
+            SessionChange::Start(_) => self.panel(Hook::OnSessionStart),
+            SessionChange::End(_) => self.patient_panel(Hook::OnSessionEnd),
+        };
         panel.tell(|| panel.input(state, Subject::Session(change))).await;
     }
 
     fn panel(&self, hook: Hook) -> Panel<'_> {
-        Panel { interrupt: Some(&self.runner.interrupt), ..self.patient_panel(hook) }
+        let (scope, interrupt) = (&self.runner.scope, Some(&self.runner.interrupt));
+        Panel { scope, interrupt, ..self.patient_panel(hook) }
     }
 
     fn patient_panel(&self, hook: Hook) -> Panel<'_> {
         Panel {
             hook,
             handlers: self.handlers.of(hook),
-            scope: &self.runner.scope,
+            scope: &self.runner.patient,
             turn_number: self.turn_number,
             faults: &self.runner.faults,
             interrupt: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{path::Path, sync::Mutex};
+
+    use mod_interface::types::{HookSet, SessionEndReason, SessionStartSource};
+
+    use super::*;
+    use crate::{
+        events::EventBus,
+        hooks::{HookAnswer, HookInput},
+    };
+
+    /// Notes of each hook whether its scope says that it is interrupted.
+    #[derive(Default)]
+    struct Notes(Mutex<Vec<(Hook, bool)>>);
+
+    impl HookHandler for Notes {
+        fn mod_id(&self) -> &str {
+            "mod:notes"
+        }
+
+        fn hooks(&self) -> HookSet {
+            Hook::ALL.into_iter().collect()
+        }
+
+        fn fails_closed(&self) -> bool {
+            false
+        }
+
+        fn call(&self, input: &Arc<HookInput>) -> HookAnswer {
+            self.0.lock().unwrap().push((input.hook, input.scope.cancel.is_cancelled()));
+            HookAnswer::Ready(Ok(None))
+        }
+    }
+
+    #[tokio::test]
+    async fn hooks_that_are_waited_for_are_not_interrupted() {
+        let (emitter, cancel) = (EventBus::new().main(), CancellationToken::new());
+        cancel.cancel();
+        let runner = HookRunner::new(Arc::new(Scope { emitter, cancel, cwd: Arc::from(Path::new("/")) }));
+        let notes = Arc::new(Notes::default());
+        let round = runner.round(Arc::new(Handlers::new([Arc::clone(&notes) as _])), 1);
+        let mut state = AgentState::new("s");
+        let result = RunResult {
+            final_text: String::new(),
+            stop_reason: StopReason::Interrupted,
+            turn_count: 0,
+            usage: Usage::default(),
+        };
+        round.on_session(&state, SessionChange::Start(SessionStartSource::Startup)).await;
+        round.on_turn_end(&mut state, false, Usage::default()).await;
+        round.on_run_end(&state, Arc::new(result)).await;
+        round.on_session(&state, SessionChange::End(SessionEndReason::Shutdown)).await;
+        assert_eq!(
+            *notes.0.lock().unwrap(),
+            [
+                (Hook::OnSessionStart, true),
+                (Hook::OnTurnEnd, true),
+                (Hook::OnRunEnd, false),
+                (Hook::OnSessionEnd, false),
+            ]
+        );
     }
 }

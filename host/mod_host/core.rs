@@ -16,12 +16,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Origin,
+    channels::Channel,
     commands::ModCommand,
     identity::ModIdentity,
     journal::Journal,
     log::Log,
     observers::Observer,
-    registrations::{Observers, Registrations, What},
+    registrations::{Channels, Observers, Registrations, What},
     tool::ModTool,
 };
 use crate::{
@@ -149,6 +150,10 @@ impl Core {
         Ok(self.registrations.add(owner, What::Observer(Arc::new(observer)))?)
     }
 
+    pub(crate) fn add_channel(&self, owner: &Arc<ModIdentity>, channel: Channel) -> Result<u64, String> {
+        Ok(self.registrations.add(owner, What::Channel(Arc::new(channel)))?)
+    }
+
     /// Adds a command. One that cannot be added is told, and the mod goes on without it.
     pub(crate) fn add_command(&self, owner: &Arc<ModIdentity>, command: ModCommand) -> Result<u64, String> {
         let name = command.spec().name.clone();
@@ -210,6 +215,10 @@ impl Core {
 
     pub(crate) fn observers(&self) -> Arc<Observers> {
         self.registrations.observers()
+    }
+
+    pub(crate) fn channels(&self) -> Arc<Channels> {
+        self.registrations.channels()
     }
 
     pub(crate) fn commands(&self) -> Vec<Arc<ModCommand>> {

@@ -25,6 +25,12 @@ pub enum LoadError {
         /// The folder.
         path: PathBuf,
     },
+    /// The settings name a package that is not there. A start fetches nothing.
+    #[error("the settings name this package and it is not installed, run cmd mods update: {package}")]
+    NotInstalled {
+        /// Its identity.
+        package: String,
+    },
     /// The file is larger than any mod.
     #[error("a library of at most {most} bytes is expected, got {got}: {}", .path.display())]
     TooBig {
@@ -168,6 +174,7 @@ impl LoadError {
         match self {
             Self::Unreadable { .. } | Self::Folder { .. } => "E_UNREADABLE",
             Self::NoManifest { .. } | Self::NotAMod { .. } => "E_NOT_A_MOD",
+            Self::NotInstalled { .. } => "E_NOT_INSTALLED",
             Self::TooBig { .. } => "E_TOO_BIG",
             Self::CannotSeal { .. } => "E_SEAL",
             Self::Hash { .. } => "E_HASH_MISMATCH",

@@ -10,7 +10,7 @@ use mod_interface::{
 };
 use serde::Serialize;
 
-use super::{Core, HARNESS_GONE, clock::Clock, identity::ModIdentity, services};
+use super::{Core, HARNESS_GONE, channels::BusMessage, clock::Clock, identity::ModIdentity, services};
 use crate::{
     hooks::{HookInput, Subject, ToolCallInput},
     tools::ToolContext,
@@ -27,6 +27,8 @@ pub(crate) enum Question {
     Hook(Arc<HookInput>),
     /// To observe an event.
     Event(Arc<AgentEvent>),
+    /// To hear what another mod says on a channel.
+    Bus(Arc<BusMessage>),
     /// To run its tool.
     Tool { name: Arc<str>, input: Arc<str>, ctx: ToolContext },
     /// To run its command.
@@ -114,6 +116,7 @@ impl ModFrame {
         match &self.question {
             Question::Hook(input) => input.scope.emitter.agent_id(),
             Question::Event(event) => &event.agent_id,
+            Question::Bus(message) => &message.agent_id,
             Question::Tool { ctx, .. } => &ctx.agent_id,
             Question::None | Question::Factory | Question::Command { .. } => "",
         }
@@ -203,7 +206,10 @@ impl FrameHost for ModFrame {
                 _ => "",
             },
             TextField::Reason => self.reason(),
-            TextField::EventKind => self.event().map_or("", |event| event.kind().as_str()),
+            TextField::EventKind => match &self.question {
+                Question::Bus(message) => &message.channel,
+                _ => self.event().map_or("", |event| event.kind().as_str()),
+            },
             TextField::EventText => match self.event() {
                 Some(EventPayload::TextDelta { delta } | EventPayload::ThinkingDelta { delta }) => delta,
                 _ => "",
@@ -243,6 +249,10 @@ impl FrameHost for ModFrame {
             (JsonField::ToolContent, Some(Subject::ToolResult { content, .. })) => json(&**content),
             (JsonField::ModState, _) => json(self.hook()?.state.mod_state.get(&*self.owner.id)?),
             (JsonField::RunResult, Some(Subject::RunEnd(result))) => json(&**result),
+            (JsonField::Data, _) => match &self.question {
+                Question::Bus(message) => Some(message.data.to_string()),
+                _ => None,
+            },
             (JsonField::Event, _) => match &self.question {
                 Question::Event(event) => json(&**event),
                 _ => None,

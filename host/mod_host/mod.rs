@@ -1,9 +1,11 @@
 //! From files to mods, and the host's side of everything that a mod can call.
 //!
-//! * [`plan`](Lookup) says which mods a session would load, in order, from files alone.
+//! * [`plan`](Lookup) says which mods a session would load, in order, from files alone: `discovery` looks at
+//!   folders and packages, `trust` at what of a project may run.
 //! * `load` takes one of them through the load chain: `library` (the bytes that are hashed are the
 //!   bytes that run), `abi_check` (the layout fits), identity, factory.
 //! * `adapter` is the one way into a mod; `frame` and `services` are all that a mod can ask back.
+//! * `listener` is told something synchronously: `observers` of events, and `channels` between mods.
 //! * `registrations` keeps what mods registered, in registration order.
 //! * `journal` and `watchdog` know which mod runs now.
 //!
@@ -12,14 +14,17 @@
 mod abi_check;
 mod adapter;
 mod built;
+mod channels;
 mod clock;
 mod commands;
 mod core;
+mod discovery;
 mod error;
 mod frame;
 mod identity;
 mod journal;
 mod library;
+mod listener;
 mod load;
 mod log;
 mod observers;
@@ -28,16 +33,19 @@ mod registrations;
 mod services;
 mod tool;
 mod trial;
+mod trust;
 mod watchdog;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, Once, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
 
+/// The root module of a mod that is compiled in, as `builtin_mod!` gives it.
+pub use mod_interface::abi::ModRootRef as BuiltIn;
 use mod_interface::types::NoticeLevel;
 use serde::Serialize;
 
@@ -46,8 +54,9 @@ pub use self::{
     core::ModHostConfig,
     error::LoadError,
     load::host_facts,
-    plan::{Code, Expected, Lookup, Origin, Plan, Planned},
+    plan::{Code, Expected, LeftOut, Lookup, Origin, Plan, Planned},
     trial::{Trial, trial},
+    trust::{ProjectMods, project_hashes},
 };
 use self::{core::Core, identity::ModIdentity, observers::ObserverSink, registrations::What};
 use crate::{
@@ -81,6 +90,22 @@ pub struct LoadedMod {
     pub origin: Origin,
     /// The hash of its library; `None` when it is compiled in.
     pub sha256: Option<String>,
+}
+
+impl LoadedMod {
+    /// Its library, when nothing but itself says what that must be: a loose file, or one of `--mod`.
+    pub fn loose_file(&self) -> Option<&Path> {
+        let path = match &self.origin {
+            Origin::Session { path } => path,
+            Origin::User { source } | Origin::Project { source } => Path::new(source),
+            Origin::BuiltIn => return None,
+        };
+        let is_library =
+            path.extension().is_some_and(|extension| extension == std::env::consts::DLL_EXTENSION);
+        Some(path).filter(|path| {
+            path.is_absolute() && (is_library || matches!(self.origin, Origin::Session { .. }))
+        })
+    }
 }
 
 /// A mod that was not loaded.
@@ -118,6 +143,8 @@ pub struct Registered {
     pub commands: Vec<String>,
     /// Events that it observes.
     pub events: Vec<&'static str>,
+    /// Channels between mods that it listens to.
+    pub channels: Vec<String>,
 }
 
 impl ModHost {
@@ -201,6 +228,7 @@ impl ModHost {
         self.core.registrations_of(owner, |what| match what {
             What::Hooks(handler) => all.hooks.extend(handler.hooks().iter().map(|hook| hook.wire_name())),
             What::Observer(observer) => all.events.push(observer.kind().as_str()),
+            What::Channel(channel) => all.channels.push(channel.name().to_string()),
             What::Command(command) => all.commands.push(command.spec().name.clone()),
             What::Tool(tool) => all.tools.push(tool.spec().name.clone()),
         });

@@ -1,14 +1,14 @@
 //! Which mods a session would load, from files alone: nothing is run.
 
 use std::{
-    fs,
+    collections::BTreeSet,
     path::{Path, PathBuf},
 };
 
 use mod_interface::abi::ModRootRef;
-use registry::{HostFacts, State, manifest, manifest::Manifest};
+use registry::{HostFacts, manifest, manifest::Manifest};
 
-use super::{LoadError, built};
+use super::{LoadError, ProjectMods, built, discovery::Finder, trust};
 use crate::settings::{Mods, Places, Scope};
 
 /// A mod that is to be loaded.
@@ -71,6 +71,13 @@ pub enum Origin {
     },
 }
 
+impl Origin {
+    /// Whether it is the project's.
+    pub fn is_project(&self) -> bool {
+        matches!(self, Self::Project { .. })
+    }
+}
+
 impl std::fmt::Display for Origin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -87,10 +94,23 @@ impl std::fmt::Display for Origin {
 pub struct Plan {
     /// The mods, in load order.
     pub mods: Vec<Planned>,
+    /// Mods that are there and are not to be loaded, though nothing is wrong with them.
+    pub left_out: Vec<(Planned, LeftOut)>,
     /// What cannot be loaded, and why.
     pub problems: Vec<(Origin, LoadError)>,
     /// What is worth a word, but no problem.
     pub notices: Vec<String>,
+}
+
+/// Why a mod that could be loaded is not to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftOut {
+    /// The filter of its source leaves it out.
+    Filtered,
+    /// The project names the same package.
+    Shadowed,
+    /// It is a project's, and not what it was when the workspace was trusted.
+    Untrusted,
 }
 
 /// Where to look.
@@ -103,10 +123,8 @@ pub struct Lookup<'a> {
     pub host: &'a HostFacts,
     /// The paths of `--mod`.
     pub session: &'a [PathBuf],
-    /// Whether the project's mods count. While they do not, nothing below the project's folder is opened.
-    pub project: bool,
-    /// Whether the user's and the project's mods are left out.
-    pub session_only: bool,
+    /// Which of the project's mods count. While none do, nothing below the project's folder is opened.
+    pub project: &'a ProjectMods,
 }
 
 impl Lookup<'_> {
@@ -114,88 +132,59 @@ impl Lookup<'_> {
     pub fn plan(&self) -> Plan {
         let mut plan = Plan::default();
         for path in self.session {
-            self.session_mod(path, &mut plan);
+            let origin = Origin::Session { path: path.to_owned() };
+            plan.take(origin, named(&self.places.cwd.join(path), self.host));
         }
-        if self.session_only {
-            return plan;
+        let project = self.places.project.is_some() && *self.project != ProjectMods::None;
+        let shadows = if project {
+            self.finder(Scope::Project).identities(&self.settings.project.sources)
+        } else {
+            BTreeSet::new()
+        };
+        self.scope(Scope::User, &shadows, &mut plan);
+        if project {
+            self.scope(Scope::Project, &BTreeSet::new(), &mut plan);
+            self.tell_what_the_project_turns_off(&mut plan);
         }
-        self.scope(Scope::User, &mut plan);
-        if self.project {
-            self.scope(Scope::Project, &mut plan);
+        if let ProjectMods::Trusted(trust) = self.project {
+            trust::sift(&mut plan, trust, &self.places.cwd);
         }
         plan
     }
 
-    fn session_mod(&self, path: &Path, plan: &mut Plan) {
-        let origin = Origin::Session { path: path.to_owned() };
-        plan.take(origin, named(&self.places.cwd.join(path), self.host));
+    fn scope(&self, scope: Scope, shadows: &BTreeSet<String>, plan: &mut Plan) {
+        let (finder, layer) = (self.finder(scope), self.settings.layer(scope));
+        finder.folder(&finder.folder.join("mods"), plan);
+        finder.paths(&layer.paths, plan);
+        finder.sources(&layer.sources, shadows, plan);
     }
 
-    fn scope(&self, scope: Scope, plan: &mut Plan) {
-        let folder = self.places.folder(scope);
-        self.folder(scope, &folder.join("mods"), plan);
-        for path in &self.settings.layer(scope).paths {
-            self.entry(scope, &folder.join(path), plan);
-        }
-        self.installed(scope, folder, plan);
+    fn finder(&self, scope: Scope) -> Finder<'_> {
+        let user_home = self.places.user_home.as_deref();
+        Finder { host: self.host, scope, folder: self.places.folder(scope), user_home }
     }
 
-    /// The loose files and directories of a `mods` folder, by name.
-    fn folder(&self, scope: Scope, folder: &Path, plan: &mut Plan) {
-        let entries = match fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
-            Err(error) => {
-                let path = folder.to_owned();
-                let origin = origin(scope, folder.display().to_string());
-                return plan.problems.push((origin, LoadError::Folder { path, error }));
-            }
-        };
-        let mut paths: Vec<_> =
-            entries.flatten().map(|entry| entry.path()).filter(|path| is_scanned(path)).collect();
-        paths.sort();
-        let all = paths.len();
-        paths.retain(|path| !is_typescript(path));
-        let foreign = all - paths.len();
-        if foreign > 0 {
-            let text = format!(
-                "{foreign} TypeScript mods in {} are not native and were left alone",
-                folder.display()
-            );
-            plan.notices.push(text);
-        }
-        for path in paths.iter().filter(|path| path.is_dir() || is_library(path)) {
-            self.entry(scope, path, plan);
-        }
+    fn tell_what_the_project_turns_off(&self, plan: &mut Plan) {
+        let off = |name: &str| self.settings.disabled_by(name) == Some(Scope::Project);
+        let users = plan.mods.iter().filter(|planned| !planned.origin.is_project());
+        let names: Vec<_> = users.filter_map(Planned::name).filter(|name| off(name)).collect();
+        let notices = names.iter().map(|name| format!("the project turns off a mod of the user: {name}"));
+        plan.notices.extend(notices.collect::<Vec<_>>());
     }
+}
 
-    fn entry(&self, scope: Scope, path: &Path, plan: &mut Plan) {
-        let found = if path.is_dir() { directory(path, self.host) } else { Ok(loose(path)) };
-        plan.take(origin(scope, path.display().to_string()), found);
-    }
-
-    /// The packages that are locked.
-    fn installed(&self, scope: Scope, folder: &Path, plan: &mut Plan) {
-        for candidate in registry::installed(folder, self.host) {
-            let origin = origin(scope, candidate.package);
-            let found = match candidate.state {
-                State::Problem(error) => Err(LoadError::Package(error)),
-                State::Ok(found) => Ok(Code::Library {
-                    path: found.library,
-                    expected: Some(Expected {
-                        name: found.name,
-                        version: found.version.to_string(),
-                        sha256: found.sha256,
-                    }),
-                }),
-            };
-            plan.take(origin, found);
+impl Planned {
+    /// The mod's name, where it is known before its library is looked at.
+    pub fn name(&self) -> Option<&str> {
+        match &self.code {
+            Code::BuiltIn { name, .. } => Some(name),
+            Code::Library { expected, .. } => expected.as_ref().map(|expected| expected.name.as_str()),
         }
     }
 }
 
 impl Plan {
-    fn take(&mut self, origin: Origin, found: Result<Code, LoadError>) {
+    pub(super) fn take(&mut self, origin: Origin, found: Result<Code, LoadError>) {
         match found {
             Ok(code) => self.mods.push(Planned { origin, code }),
             Err(error) => self.problems.push((origin, error)),
@@ -227,7 +216,7 @@ pub(crate) fn named(path: &Path, host: &HostFacts) -> Result<Code, LoadError> {
 }
 
 /// A library without a manifest: it is what it says it is.
-fn loose(path: &Path) -> Code {
+pub(super) fn loose(path: &Path) -> Code {
     Code::Library { path: path.to_owned(), expected: None }
 }
 
@@ -237,6 +226,11 @@ fn directory(dir: &Path, host: &HostFacts) -> Result<Code, LoadError> {
         return Err(LoadError::NoManifest { path: dir.to_owned() });
     }
     let manifest = Manifest::read(dir)?.manifest;
+    Ok(chosen(dir, &manifest, host)?)
+}
+
+/// The library in `dir` that a manifest has for this machine.
+pub(super) fn chosen(dir: &Path, manifest: &Manifest, host: &HostFacts) -> Result<Code, registry::Error> {
     let artifact = manifest.choose(host)?;
     let expected = Expected {
         sha256: artifact.sha256.clone(),
@@ -245,33 +239,3 @@ fn directory(dir: &Path, host: &HostFacts) -> Result<Code, LoadError> {
     };
     Ok(Code::Library { path: dir.join(&artifact.file), expected: Some(expected) })
 }
-
-fn origin(scope: Scope, source: String) -> Origin {
-    match scope {
-        Scope::User => Origin::User { source },
-        Scope::Project => Origin::Project { source },
-    }
-}
-
-/// Dot entries hold the host's own things, `node_modules` holds other people's.
-fn is_scanned(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    !name.starts_with('.') && name != "node_modules"
-}
-
-/// A mod of the kind that is not native: a file, or a package's folder.
-fn is_typescript(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "ts")
-        || (!path.join(manifest::FILE_NAME).exists()
-            && ["package.json", "index.ts"].iter().any(|file| path.join(file).exists()))
-}
-
-fn is_library(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.ends_with(std::env::consts::DLL_SUFFIX)
-}
-
-#[cfg(test)]
-#[cfg(target_os = "linux")]
-#[path = "plan_tests.rs"]
-mod tests;

@@ -7,7 +7,7 @@ use std::{
 
 use mod_interface::types::EventKind;
 
-use super::{commands::ModCommand, identity::ModIdentity, observers::Observer};
+use super::{channels::Channel, commands::ModCommand, identity::ModIdentity, observers::Observer};
 use crate::{
     hooks::{Handlers, HookHandler},
     tools::Tool,
@@ -16,10 +16,14 @@ use crate::{
 /// The observers by event, in registration order.
 pub(crate) type Observers = BTreeMap<EventKind, Vec<Arc<Observer>>>;
 
+/// Who listens to channels between mods, by channel, in registration order.
+pub(crate) type Channels = BTreeMap<Arc<str>, Vec<Arc<Channel>>>;
+
 /// One thing that a mod registered.
 pub(crate) enum What {
     Hooks(Arc<dyn HookHandler>),
     Observer(Arc<Observer>),
+    Channel(Arc<Channel>),
     Command(Arc<ModCommand>),
     Tool(Arc<dyn Tool>),
 }
@@ -37,6 +41,7 @@ pub(crate) struct Registrations {
     // Made anew at each change, so that a run reads them without waiting and without copying.
     handlers: RwLock<Arc<Handlers>>,
     observers: RwLock<Arc<Observers>>,
+    channels: RwLock<Arc<Channels>>,
 }
 
 #[derive(Default)]
@@ -104,6 +109,10 @@ impl Registrations {
         Arc::clone(&self.observers.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    pub(crate) fn channels(&self) -> Arc<Channels> {
+        Arc::clone(&self.channels.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     pub(crate) fn commands(&self) -> Vec<Arc<ModCommand>> {
         let table = self.table();
         let commands = table.rows.iter().filter_map(|row| match &row.what {
@@ -132,18 +141,22 @@ impl Registrations {
 
     fn publish(&self, table: &Table) {
         let mut hooks = Vec::new();
-        let mut observers = Observers::new();
+        let (mut observers, mut channels) = (Observers::new(), Channels::new());
         for row in &table.rows {
             match &row.what {
                 What::Hooks(handler) => hooks.push(Arc::clone(handler)),
                 What::Observer(observer) => {
                     observers.entry(observer.kind()).or_default().push(Arc::clone(observer));
                 }
+                What::Channel(channel) => {
+                    channels.entry(Arc::clone(channel.name())).or_default().push(Arc::clone(channel));
+                }
                 What::Command(_) | What::Tool(_) => {}
             }
         }
         *self.handlers.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Handlers::new(hooks));
         *self.observers.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(observers);
+        *self.channels.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(channels);
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Core, adapter::HookAdapter, commands::ModCommand, frame::Question, identity::ModIdentity,
-    observers::Observer, tool::ModTool,
+    Core, adapter::HookAdapter, channels, channels::Channel, commands::ModCommand, frame::Question,
+    identity::ModIdentity, observers::Observer, tool::ModTool,
 };
 use crate::{
     events::Emitter,
@@ -36,6 +36,7 @@ impl Asker {
         match &self.question {
             Question::Hook(input) => input.scope.emitter.clone(),
             Question::Event(event) => self.core.bus.emitter(Arc::clone(&event.agent_id)),
+            Question::Bus(message) => self.core.bus.emitter(Arc::clone(&message.agent_id)),
             Question::Tool { ctx, .. } => self.core.bus.emitter(Arc::clone(&ctx.agent_id)),
             Question::None | Question::Factory | Question::Command { .. } => self.core.bus.main(),
         }
@@ -103,6 +104,9 @@ pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
             parse(service, args).map(|text: Text| asker.emitter().notice(NoticeLevel::Info, text.message))
         }
         "emit" => parse(service, args).and_then(|event| emit(asker, event)),
+        "bus.emit" => {
+            parse(service, args).and_then(|message| channels::emit(core, &asker.emitter(), message))
+        }
         "dispose" => parse(service, args).map(|id: Id| core.dispose(&asker.owner, id.id)),
         "flag" => {
             let name: Name = parse(service, args)?;
@@ -158,6 +162,10 @@ pub(crate) fn add(asker: &Asker, kind: &str, spec: &str, callable: Callable) -> 
                 EventKind::from_wire(&spec.kind).ok_or_else(|| format!("no such event: {}", spec.kind))?;
             core.add_observer(owner, Observer::new(core, owner, event, callable))
         }
+        "bus" => {
+            let spec: ChannelSpec = parse(kind, spec)?;
+            core.add_channel(owner, Channel::new(core, owner, &spec.channel, callable)?)
+        }
         _ => Err(format!("this host (interface {}) has nothing to register of kind: {kind}", interface())),
     }
 }
@@ -165,6 +173,11 @@ pub(crate) fn add(asker: &Asker, kind: &str, spec: &str, callable: Callable) -> 
 #[derive(Deserialize)]
 struct EventSpec {
     kind: String,
+}
+
+#[derive(Deserialize)]
+struct ChannelSpec {
+    channel: String,
 }
 
 #[derive(Deserialize)]

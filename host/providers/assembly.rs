@@ -1,7 +1,7 @@
 use mod_interface::types::{ContentBlock, EventPayload, Message, Usage};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{ModelEvent, ModelResponse, ProviderError, tool_input};
+use super::{ModelEvent, ModelResponse, ProviderError};
 use crate::events::Emitter;
 
 /// A message is told anew when it has grown by a quarter, and by no less than this: however long it
@@ -136,16 +136,7 @@ impl<'a> Assembly<'a> {
             Some(ContentBlock::Thinking { thinking, .. }) => {
                 emitter.emit(EventPayload::ThinkingEnd { text: thinking.clone() });
             }
-            Some(ContentBlock::ToolUse { input, .. }) => {
-                let parsed = tool_input::parse(input.as_str().unwrap_or_default());
-                *input = parsed.value;
-                if let Some(coercion) = parsed.coerced {
-                    emitter.emit(EventPayload::ToolInputCoerced {
-                        raw_type: coercion.raw_type.to_owned(),
-                        recovered: coercion.recovered,
-                    });
-                }
-            }
+            Some(ContentBlock::ToolUse { input, .. }) => *input = parsed(input.as_str().unwrap_or_default()),
             Some(_) => {}
         }
         self.open = false;
@@ -161,6 +152,15 @@ impl<'a> Assembly<'a> {
                 .emit(EventPayload::MessageUpdate { message: Message::assistant(self.blocks.clone()) });
         }
     }
+}
+
+/// The input of a complete tool call, of its JSON text. Text that is no JSON stays text; no text at all is
+/// what some models send for a tool without parameters.
+fn parsed(text: &str) -> Value {
+    if text.trim().is_empty() {
+        return Value::Object(Map::new());
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
 #[cfg(test)]

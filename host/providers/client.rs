@@ -27,8 +27,8 @@ pub struct ModelClient {
 /// A whole response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelResponse {
-    /// The blocks in the order in which they came. A tool call's input is an object, unless none could
-    /// be made of what the model wrote: then it is that, and no tool's schema will take it.
+    /// The blocks in the order in which they came. A tool call's input is what the model sent, object or
+    /// not; text that is no JSON is a string.
     pub content: Vec<ContentBlock>,
     /// The tokens of the attempt that succeeded.
     pub usage: Usage,

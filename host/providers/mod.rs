@@ -12,7 +12,6 @@
 //!   the last piece. So it depends on the pieces alone, never on the clock, and all of them together
 //!   are about five times as long as the message. The input of a tool call that is still coming is its
 //!   JSON text so far, as a string.
-//! - `tool_input_coerced`: when a tool call is complete and its input was no object.
 //! - `api_retry`: when an attempt failed and another will be made, for the fourth failure and those
 //!   after it; `attempt` is the number of the attempt that comes next.
 //!
@@ -28,7 +27,6 @@ mod resolve;
 mod retry;
 pub mod scripted;
 mod sse;
-mod tool_input;
 
 #[cfg(test)]
 mod fixture;

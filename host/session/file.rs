@@ -4,6 +4,8 @@ use std::{
     io::{self, BufRead, BufReader, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::Arc,
+    thread,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -103,9 +105,19 @@ fn new_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// How long a lock is waited for. A process that is being started holds a copy of every lock of its parent
+/// until it runs its own program.
+const LOCK_LIMIT: Duration = Duration::from_millis(250);
+
 /// Makes this process the file's only writer. A file system without locks is used without.
 fn lock(file: &File, path: &Path) -> Result<()> {
-    match file.try_lock() {
+    let start = Instant::now();
+    let mut locked = file.try_lock();
+    while matches!(locked, Err(TryLockError::WouldBlock)) && start.elapsed() < LOCK_LIMIT {
+        thread::sleep(Duration::from_millis(5));
+        locked = file.try_lock();
+    }
+    match locked {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(Error::InUse(path.to_owned())),
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),

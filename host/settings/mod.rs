@@ -7,6 +7,7 @@
 
 mod edit;
 mod error;
+mod known;
 mod layer;
 mod merge;
 mod places;
@@ -16,6 +17,7 @@ mod write;
 
 pub use edit::{Document, edit};
 pub use error::Error;
+pub use known::KnownMods;
 pub use layer::{Api, Layer, ModLayer, Permissions, Signing, SigningMode, Source, ToolExecution};
 pub use merge::{Loaded, Mods, Settings};
 pub use places::{Places, Scope};

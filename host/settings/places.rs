@@ -35,6 +35,8 @@ pub struct Places {
     pub project: Option<PathBuf>,
     /// The workspace root.
     pub cwd: PathBuf,
+    /// The user's home folder, which `~` stands for.
+    pub user_home: Option<PathBuf>,
 }
 
 impl Places {
@@ -47,12 +49,13 @@ impl Places {
         if !cwd.is_absolute() {
             return Err(Error::RelativeCwd(cwd));
         }
+        let user_home = user_home.filter(|path| path.is_absolute());
         let home = match home_override.filter(|path| !path.as_os_str().is_empty()) {
             Some(path) => cwd.join(path),
-            None => user_home.filter(|path| path.is_absolute()).ok_or(Error::NoHome)?.join(FOLDER),
+            None => user_home.as_ref().ok_or(Error::NoHome)?.join(FOLDER),
         };
         let project = Some(cwd.join(FOLDER)).filter(|project| !same_folder(project, &home));
-        Ok(Self { home, project, cwd })
+        Ok(Self { home, project, cwd, user_home })
     }
 
     /// The folder of `scope`; the user's where there is no project scope.

@@ -88,6 +88,19 @@ impl Trust {
         })
     }
 
+    /// Trusts these mods too, if `workspace` is trusted: the user installed them there.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn extend(places: &Places, workspace: &Path, mods: BTreeSet<ModHash>) -> Result<()> {
+        let Some(name) = workspace.to_str() else { return Ok(()) };
+        if mods.is_empty() || !Self::load(places)?.workspaces.contains_key(name) {
+            return Ok(());
+        }
+        Self::update(places, |workspaces| workspaces.get_mut(name).map(|trusted| trusted.extend(mods)))
+            .map(drop)
+    }
+
     /// Takes the trust in `workspace` back, and says whether there was any.
     ///
     /// # Errors
@@ -144,6 +157,12 @@ mod tests {
             Verdict::Changed(vec!["three".into(), "two".into()])
         );
         assert_eq!(Trust::load(&places).unwrap().verdict(Path::new("/work"), &mods(&[])), Verdict::Unknown);
+
+        Trust::extend(&places, Path::new("/work"), mods(&[("four", "44")])).unwrap();
+        assert_eq!(Trust::load(&places).unwrap().verdict(Path::new("/work"), &mods(&[])), Verdict::Unknown);
+        Trust::extend(&places, workspace, mods(&[("two", "33")])).unwrap();
+        assert_eq!(verdict(&[("one", "11"), ("two", "22")]), Verdict::Trusted);
+        assert_eq!(verdict(&[("two", "33"), ("four", "44")]), Verdict::Changed(vec!["four".into()]));
 
         assert!(Trust::untrust(&places, workspace).unwrap());
         assert!(!Trust::untrust(&places, workspace).unwrap());

@@ -1,7 +1,7 @@
 //! Hashes of bytes, files and whole packages.
 
 use crate::{Error, error::IoContext};
-use sha2::{Digest, Sha256};
+use sha2::{Digest, Sha256, Sha512};
 use std::{
     collections::BTreeMap,
     fs::File,
@@ -52,18 +52,24 @@ pub(crate) fn copy_hashed(from: &mut dyn Read, to: &mut dyn Write) -> io::Result
     }
 }
 
-/// Digest of a package: sha256 over one line `<sha256>  <size>  <path>` a file, sorted by path.
+/// One line `<sha256>  <size>  <path>` a file, sorted by path.
+pub(crate) fn files_text<'a>(files: impl IntoIterator<Item = (&'a String, &'a FileHash)>) -> String {
+    files.into_iter().map(|(path, file)| format!("{}  {}  {path}\n", file.sha256, file.size)).collect()
+}
+
+/// Digest of a package: sha256 over the lines of its files.
 pub(crate) fn tree_digest(files: &BTreeMap<String, FileHash>) -> String {
-    let mut hasher = Sha256::new();
-    for (path, file) in files {
-        hasher.update(format!("{}  {}  {path}\n", file.sha256, file.size));
-    }
-    format!("sha256:{}", hex(&hasher.finalize()))
+    format!("sha256:{}", hash_bytes(files_text(files).as_bytes()).sha256)
 }
 
 /// The `integrity` of an archive that `mods pack` made.
 pub(crate) fn integrity_sha256(bytes: &[u8]) -> String {
     format!("sha256-{}", base64(&Sha256::digest(bytes)))
+}
+
+/// The `integrity` that npm gives an archive.
+pub(crate) fn integrity_sha512(bytes: &[u8]) -> String {
+    format!("sha512-{}", base64(&Sha512::digest(bytes)))
 }
 
 /// Whether this is a sha256 in lower-case hex.

@@ -12,6 +12,8 @@
 mod archive;
 mod disk;
 mod error;
+pub mod fetch;
+pub mod filter;
 #[cfg(test)]
 mod fixtures;
 mod hash;
@@ -20,9 +22,13 @@ pub mod lock;
 pub mod manifest;
 pub mod object;
 pub mod pack;
-mod package;
+pub mod package;
 pub mod portable;
+pub mod settings;
+pub mod signature;
+pub mod source;
 pub mod store;
+pub mod update;
 pub mod verify;
 pub mod version;
 
@@ -30,6 +36,7 @@ pub use error::Error;
 pub use hash::{FileHash, hash_bytes, hash_file};
 pub use install::{Installed, Installer, install_archive, remove};
 pub use object::{HostFacts, Metadata, Refusal};
-pub use pack::{PackArtifact, PackInput, pack};
-pub use package::ROOT;
+pub use pack::{PackArtifact, PackInput, pack, pack_signed};
+pub use package::{ROOT, contents};
+pub use source::Source;
 pub use verify::{Candidate, State, installed, verify_tree};

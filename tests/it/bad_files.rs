@@ -21,6 +21,7 @@ fn installed() -> Start {
     let start = Start::new();
     let archive = archive("misbehaving", start.folders.dir());
     registry::install_archive(&start.folders.home(), &archive, &host_facts()).unwrap();
+    start.settings(&json!({ "mods": { "sources": ["file:misbehaving"] } }));
     start
 }
 
@@ -326,8 +327,8 @@ fn mods_that_are_not_native_are_left_alone_and_told_of() {
     for folder in ["package", "index"] {
         fs::create_dir_all(mods.join(folder)).unwrap();
     }
-    for file in ["loose.ts", "package/package.json", "index/index.ts"] {
-        fs::write(mods.join(file), "").unwrap();
+    for (file, text) in [("loose.ts", ""), ("package/package.json", "{}"), ("index/index.ts", "")] {
+        fs::write(mods.join(file), text).unwrap();
     }
     let ran = start.run();
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"));

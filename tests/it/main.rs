@@ -3,10 +3,17 @@
 // The lint knows test functions, but not the functions that they share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod architecture;
 #[cfg(target_os = "linux")]
 mod bad_files;
 #[cfg(target_os = "linux")]
 mod bad_input;
+mod behaving;
+#[cfg(target_os = "linux")]
+mod channels;
+#[cfg(target_os = "linux")]
+mod discovery;
+mod interrupt;
 #[cfg(target_os = "linux")]
 mod isolation;
 mod journal;
@@ -14,8 +21,23 @@ mod journal;
 mod load_chain;
 mod mod_calls;
 mod mods;
+mod mods_commands;
 #[cfg(target_os = "linux")]
 mod no_session;
 mod openai;
+mod openai_cmd;
+#[cfg(target_os = "linux")]
+mod packages;
+#[cfg(target_os = "linux")]
+mod packages_git;
+#[cfg(target_os = "linux")]
+mod packages_npm;
+mod print_mode;
+mod print_permissions;
+#[cfg(target_os = "linux")]
+mod registration;
+mod subagents;
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(target_os = "linux")]
+mod trust;

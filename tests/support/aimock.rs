@@ -5,8 +5,8 @@
 
 use std::{
     fs,
-    io::{self, BufRead, BufReader, Write},
-    path::{Path, PathBuf},
+    io::{self, BufRead, BufReader},
+    path::PathBuf,
     process::{Child, ChildStdout, Command, Stdio},
     sync::{OnceLock, mpsc},
     thread,
@@ -15,6 +15,8 @@ use std::{
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+use super::npm;
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 
@@ -35,7 +37,7 @@ impl Aimock {
         env: &[(&str, &str)],
     ) -> Option<Self> {
         static INSTALLED: OnceLock<Option<PathBuf>> = OnceLock::new();
-        let Some(modules) = INSTALLED.get_or_init(install) else { return skip(name) };
+        let Some(modules) = INSTALLED.get_or_init(|| npm::install("aimock")) else { return npm::skip(name) };
         let dir = TempDir::new().unwrap();
         let file = dir.path().join("fixtures.json");
         fs::write(&file, fixtures.to_string()).unwrap();
@@ -49,7 +51,7 @@ impl Aimock {
             .stdout(Stdio::piped())
             .spawn();
         let mut process = match process {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return skip(name),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return npm::skip(name),
             process => process.unwrap(),
         };
         let address = address(process.stdout.take().unwrap());
@@ -75,13 +77,6 @@ impl Drop for Aimock {
     }
 }
 
-/// Says so. Not by the macro: what it prints, the test runner keeps to itself when the test passes.
-fn skip(name: &str) -> Option<Aimock> {
-    let line = format!("skipped, because there is no npm: {name}\n");
-    io::stderr().write_all(line.as_bytes()).unwrap();
-    None
-}
-
 /// The address that the mock prints once it listens. What it prints later is read and dropped.
 fn address(stdout: ChildStdout) -> Option<String> {
     let (sender, receiver) = mpsc::channel();
@@ -93,33 +88,4 @@ fn address(stdout: ChildStdout) -> Option<String> {
         }
     });
     receiver.recv_timeout(START_LIMIT).ok()
-}
-
-/// Installs the package, unless it is there; returns its `node_modules`.
-fn install() -> Option<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/aimock");
-    let package: Value =
-        serde_json::from_str(&fs::read_to_string(source.join("package.json")).unwrap()).unwrap();
-    let version = package["dependencies"]["@copilotkit/aimock"].as_str().unwrap();
-    let npm = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("npm");
-    let home = npm.join(format!("aimock-{version}"));
-    if !home.exists() {
-        // Beside its place, so that it appears there whole, whoever else installs it meanwhile.
-        fs::create_dir_all(&npm).unwrap();
-        let new = TempDir::new_in(&npm).unwrap();
-        for file in ["package.json", "package-lock.json"] {
-            fs::copy(source.join(file), new.path().join(file)).unwrap();
-        }
-        let command = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-        let output = match Command::new("npm").args(command).current_dir(new.path()).output() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            output => output.unwrap(),
-        };
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "npm could not install @copilotkit/aimock {version}: {said}");
-        if fs::rename(new.path(), &home).is_err() {
-            assert!(home.exists(), "cannot move aimock to its place: {}", home.display());
-        }
-    }
-    Some(home.join("node_modules"))
 }

@@ -84,14 +84,6 @@ impl Record {
         });
         errors.collect()
     }
-
-    pub(crate) fn notices(&self) -> Vec<&str> {
-        let notices = self.events.iter().filter_map(|event| match &event.payload {
-            EventPayload::Notice { message, .. } => Some(message.as_str()),
-            _ => None,
-        });
-        notices.collect()
-    }
 }
 
 fn line(event: &EventPayload) -> String {

@@ -216,14 +216,15 @@ impl Permissions {
 
     fn subject(&self, tool: &dyn Tool, input: &Value) -> Subject {
         let subjects = tool.rule_subjects(input, &self.cwd);
-        match (subjects.first(), tool.access()) {
-            (None, _) => Subject::None,
+        match tool.access() {
+            _ if subjects.is_empty() => Subject::None,
             // What may do anything is read as a command, what reads or edits as a path.
-            (Some(command), Access::Other) => {
-                shell::commands(command).map_or(Subject::Unreadable, Subject::Commands)
+            Access::Other => {
+                let commands: Option<Vec<_>> = subjects.iter().map(|text| shell::commands(text)).collect();
+                commands.map_or(Subject::Unreadable, |commands| Subject::Commands(commands.concat()))
             }
-            (Some(_), Access::Read | Access::Edit) => {
-                Subject::Path(subjects.iter().flat_map(|path| self.names_of(path)).collect())
+            Access::Read | Access::Edit => {
+                Subject::Paths(subjects.iter().map(|path| self.names_of(path)).collect())
             }
         }
     }

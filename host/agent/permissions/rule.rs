@@ -58,8 +58,8 @@ const LONG_PATTERN: usize = 80;
 pub(super) enum Subject {
     /// Nothing that a pattern could hold for.
     None,
-    /// One path, under each of its names.
-    Path(Vec<String>),
+    /// Every path that the call would touch, each under all of its names.
+    Paths(Vec<Vec<String>>),
     /// Every command that the call would run.
     Commands(Vec<Command>),
     /// A command line whose commands cannot be told.
@@ -72,7 +72,7 @@ impl Subject {
         rule.pattern.is_none()
             || match self {
                 Self::None | Self::Unreadable => false,
-                Self::Path(names) => names.iter().any(|name| rule.holds_for(name)),
+                Self::Paths(paths) => paths.iter().flatten().any(|name| rule.holds_for(name)),
                 Self::Commands(parts) => {
                     parts.iter().flat_map(Command::disguises).any(|part| rule.holds_for(&part))
                 }
@@ -85,7 +85,7 @@ impl Subject {
         let holds = |part: &str| rules.clone().any(|rule| rule.holds_for(part));
         let by_pattern = match self {
             Self::None | Self::Unreadable => false,
-            Self::Path(names) => names.iter().any(|name| holds(name)),
+            Self::Paths(paths) => paths.iter().all(|names| names.iter().any(|name| holds(name))),
             Self::Commands(parts) => !parts.is_empty() && parts.iter().all(|part| holds(part.as_written())),
         };
         by_pattern || rules.any(|rule| rule.pattern.is_none())
@@ -97,11 +97,13 @@ impl Subject {
     pub(super) fn rules(&self, tool: &str) -> Vec<String> {
         let parts: Vec<&str> = match self {
             Self::None | Self::Unreadable => vec![],
-            Self::Path(names) => names.iter().take(1).map(String::as_str).collect(),
+            Self::Paths(paths) => {
+                paths.iter().filter_map(|names| names.first()).map(String::as_str).collect()
+            }
             Self::Commands(parts) => parts.iter().map(Command::as_written).collect(),
         };
         let too_long = |part: &&str| part.contains('\n') || part.len() > LONG_PATTERN;
-        if parts.is_empty() || parts.iter().any(|part| too_long(part)) {
+        if parts.is_empty() || parts.iter().any(too_long) {
             return vec![tool.to_owned()];
         }
         parts.iter().map(|part| format!("{tool}({part})")).collect()

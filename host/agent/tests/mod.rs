@@ -1,1 +1,14 @@
+//! An agent driven by a scripted model: what a run tells, asks and leaves behind, line by line.
 
+pub(crate) mod fakes;
+mod intake;
+mod interruption;
+mod merges;
+mod order;
+mod recovery;
+mod stopping;
+mod subagents;
+mod tool_hooks;
+mod tools;
+mod turn_hooks;
+mod wire;

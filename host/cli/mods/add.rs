@@ -1,17 +1,25 @@
-use std::{fs, io::Write, path::Path};
+use std::{
+    collections::BTreeSet,
+    io::Write,
+    path::{Path, PathBuf},
+};
 
-use anyhow::Context as _;
-use registry::{Installed, Installer, State, install::Step};
+use registry::{Installed, Source};
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::{Context, list::registered_line, trial::Trial};
+use super::{
+    Context,
+    job::{Asked, Job},
+    list::registered_line,
+    packages,
+    trial::Trial,
+};
 use crate::{
     cli::{
         args::AddArgs,
         output::{Exit, Report, Usage},
     },
-    settings::{self, Places, Scope},
+    settings::{self, ModHash, Places, Scope, Trust},
 };
 
 /// What was installed.
@@ -25,29 +33,53 @@ struct Added {
     folder: String,
     mods: Vec<Trial>,
     warnings: Vec<String>,
+    /// Whether a session loads it as it is.
+    trusted: bool,
 }
 
 impl Context<'_> {
-    /// Installs an archive. Before anything of it counts it is installed in a folder of its own, where
-    /// each of its mods is loaded once, in a child process.
+    /// Installs a package, or names a folder that is used where it is. Before anything of it counts, each
+    /// of its mods is loaded once, in a child process.
     pub(super) async fn add(&mut self, args: &AddArgs) -> anyhow::Result<Exit> {
         let places = self.places(&args.common.workspace)?;
         let scope = if args.global || places.project.is_none() { Scope::User } else { Scope::Project };
-        let archive = self.typed(&args.archive);
-        if !archive.is_file() {
-            let text =
-                format!("there is no such archive, make one with cmd mods pack: {}", args.archive.display());
-            return Err(Usage(text).into());
-        }
-
-        let rehearsal = tempfile::tempdir().context("cannot make a folder to try the mods in")?;
-        let name = archive.file_name().unwrap_or_default();
-        let copy = rehearsal.path().join(name);
-        fs::copy(&archive, &copy).with_context(|| format!("cannot read {}", args.archive.display()))?;
-        let mods = self.rehearse(&places, &rehearsal.path().join("scope"), &copy).await?;
-
-        let installed = self.install(places.folder(scope), &copy)?;
-        add_source(&places, scope, &installed.id)?;
+        let loaded = settings::load(&places)?;
+        let job = self.job(&places, &loaded, scope, &args.fetching);
+        let source = self.source(&args.source)?;
+        let (installed, mods, text) = match &source {
+            Source::Path(path) => {
+                let folder = self
+                    .typed(path)
+                    .canonicalize()
+                    .map_err(|error| Usage(format!("there is no such folder: {error}: {}", args.source)))?;
+                let (installed, mods) = local(&job, &folder).await?;
+                (installed, mods, written(&places, scope, &folder))
+            }
+            Source::Archive(path) => {
+                let path = self.typed(path);
+                let (installed, mods) = job.run(move |installer| installer.archive(&path)).await?;
+                let installed = installed?;
+                let id = installed.id.clone();
+                (installed, mods, id)
+            }
+            _ => {
+                let asked = match (args.yes, self.process.terminal) {
+                    (true, _) => Asked::NoNeed,
+                    (false, true) => Asked::User,
+                    (false, false) => Asked::Missing,
+                };
+                // A repository stays written as it was typed.
+                let text =
+                    if matches!(source, Source::Npm(_)) { source.to_string() } else { args.source.clone() };
+                let wanted = text.clone();
+                let (installed, mods) =
+                    job.asking(asked).run(move |installer| installer.add(&wanted)).await?;
+                (installed?, mods, text)
+            }
+        };
+        packages::name(&places, scope, &installed.id, &text)?;
+        let trusted =
+            scope == Scope::User || self.trust_installed(&places, &BTreeSet::from([installed.id.clone()]))?;
         let report = Added {
             package: installed.id,
             version: installed.resolved,
@@ -56,71 +88,81 @@ impl Context<'_> {
             folder: places.folder(scope).display().to_string(),
             warnings: installed.warnings,
             mods,
+            trusted,
         };
         self.streams.report(&report, args.common.json)?;
         Ok(Exit::Success)
     }
 
-    fn install(&self, scope_root: &Path, archive: &Path) -> Result<Installed, registry::Error> {
-        let progress = |step| {
-            if step == Step::Waiting {
-                anstream::eprintln!("waiting for another cmd that changes the packages");
+    /// Reads what was typed. An archive or a folder needs no `./` before it when it is there and cannot be
+    /// anything else.
+    fn source(&self, typed: &str) -> anyhow::Result<Source> {
+        let path = Path::new(typed);
+        if (typed.ends_with(".tgz") || typed.ends_with(".tar.gz")) && !typed.contains(':') {
+            if !self.typed(path).is_file() {
+                let text = format!("there is no such archive, make one with cmd mods pack: {typed}");
+                return Err(Usage(text).into());
             }
-        };
-        Installer::new(scope_root, &self.facts).progress(&progress).archive(archive)
-    }
-
-    /// Installs the archive where it harms nobody, loads its mods, and takes all of it away again.
-    async fn rehearse(
-        &self,
-        places: &Places,
-        scope_root: &Path,
-        archive: &Path,
-    ) -> anyhow::Result<Vec<Trial>> {
-        let installed = self.install(scope_root, archive)?;
-        let trials = self.try_all(places, scope_root).await;
-        // The store's folders are read-only: the registry knows how to remove them.
-        registry::remove(scope_root, &installed.id)?;
-        trials.context("nothing was installed")
-    }
-
-    async fn try_all(&self, places: &Places, scope_root: &Path) -> anyhow::Result<Vec<Trial>> {
-        let limit = settings::load(places)?.merge(false).mods.load_timeout();
-        let mut trials = Vec::new();
-        for candidate in registry::installed(scope_root, &self.facts) {
-            // A mod without a library for this machine is a warning of the real installation.
-            if let State::Ok(found) = candidate.state {
-                trials.push(self.trials(places, limit).run(&found.name, &found.library).await?);
-            }
+            return Ok(Source::Archive(path.to_owned()));
         }
-        Ok(trials)
+        Ok(Source::parse(typed)?)
+    }
+
+    /// Lets the mods of packages that the user installed join those of a trusted project. False when it is
+    /// not trusted.
+    pub(super) fn trust_installed(&self, places: &Places, ids: &BTreeSet<String>) -> anyhow::Result<bool> {
+        if !Trust::load(places)?.is_trusted(&places.cwd, &BTreeSet::new()) {
+            return Ok(false);
+        }
+        let installed = registry::installed(places.folder(Scope::Project), &self.facts).into_iter();
+        let mods = installed.filter(|candidate| ids.contains(&candidate.package)).filter_map(|candidate| {
+            match candidate.state {
+                registry::State::Ok(found) => Some(ModHash { name: found.name, sha256: found.sha256 }),
+                registry::State::Problem(_) => None,
+            }
+        });
+        Trust::extend(places, &places.cwd, mods.collect())?;
+        Ok(true)
     }
 }
 
-/// Names the package in the settings, unless they name it already, in whatever form.
-fn add_source(places: &Places, scope: Scope, id: &str) -> settings::Result<()> {
-    let key = ["mods", "sources"];
-    settings::edit(&places.settings(scope), |document| {
-        let sources = document.get(&key).unwrap_or(Value::Null);
-        let known = sources.as_array().is_some_and(|sources| sources.iter().any(|source| names(source, id)));
-        if known { Ok(()) } else { document.append(&key, &json!(id)) }
-    })
+/// A folder that is used where it is: it is tried, and nothing is copied.
+async fn local(job: &Job, folder: &Path) -> anyhow::Result<(Installed, Vec<Trial>)> {
+    let contents = registry::contents(folder)?;
+    if let Some((_, error)) = contents.problems.into_iter().next() {
+        return Err(error.into());
+    }
+    let mods = job.try_all(folder).await?;
+    let installed = Installed {
+        id: format!("path:{}", folder.display()),
+        resolved: contents.version,
+        previous: None,
+        tree: String::new(),
+        reused: false,
+        mods: Vec::new(),
+        warnings: contents.warnings,
+    };
+    Ok((installed, mods))
 }
 
-/// Whether an entry of `mods.sources` means the package, at any version.
-fn names(entry: &Value, id: &str) -> bool {
-    let text = entry.as_str().or_else(|| entry.get("source")?.as_str());
-    text.and_then(|text| text.strip_prefix(id)).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
+/// How a folder is written into the settings of a scope: one of the project from the project's folder, so
+/// that the settings hold wherever the project is.
+fn written(places: &Places, scope: Scope, folder: &Path) -> String {
+    let inside = folder.strip_prefix(&places.cwd).ok().filter(|_| scope == Scope::Project);
+    let path = inside.map_or_else(|| folder.to_owned(), |inside| PathBuf::from("..").join(inside));
+    path.display().to_string()
 }
 
 impl Report for Added {
     fn text(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        let version = self.version.as_deref().unwrap_or_default();
+        let version = self.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
         let previous = match &self.previous {
-            Some(previous) if previous != version => format!(", in the place of {previous}"),
+            Some(previous) if Some(previous) != self.version.as_ref() => {
+                format!(", in the place of {previous}")
+            }
             _ => String::new(),
         };
-        writeln!(out, "installed {} {version} for the {}{previous}", self.package, self.scope.as_str())?;
+        writeln!(out, "installed {}{version} for the {}{previous}", self.package, self.scope.as_str())?;
         for found in &self.mods {
             writeln!(out, "  {} {}: {}", found.name, found.version, registered_line(&found.registered))?;
             for warning in &found.warnings {
@@ -130,8 +172,8 @@ impl Report for Added {
         for warning in &self.warnings {
             writeln!(out, "  warning: {warning}")?;
         }
-        if self.scope == Scope::Project {
-            writeln!(out, "It loads once the workspace is trusted.")?;
+        if !self.trusted {
+            writeln!(out, "It loads once the workspace is trusted, see cmd mods trust.")?;
         }
         Ok(())
     }

@@ -9,49 +9,36 @@ use std::{
 use anyhow::{Context, bail};
 use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
 
-/// A mod's library, built in release, and what its cargo package says of it.
-#[derive(Debug)]
-pub(super) struct Built {
-    pub(super) library: PathBuf,
-    pub(super) description: Option<String>,
-    pub(super) license: Option<String>,
-}
-
-/// Builds the cargo package in `folder`. Cargo's own messages go where this program's do. `cargo` is the
+/// Builds a mod's library in release. Cargo's own messages go where this program's do. `cargo` is the
 /// program to call.
-pub(super) fn build(cargo: &Path, folder: &Path) -> anyhow::Result<Built> {
-    let manifest = folder.join("Cargo.toml");
-    if !manifest.is_file() {
-        bail!("there is no cargo package here, expected a Cargo.toml in: {}", folder.display());
-    }
-    let package = package(cargo, &manifest)?;
+pub(super) fn library(cargo: &Path, package: &Package) -> anyhow::Result<PathBuf> {
     let mut child = Command::new(cargo)
         .args(["build", "--release", "--lib", "--message-format=json-render-diagnostics"])
         .args(["--package", &package.id.repr])
         .arg("--manifest-path")
-        .arg(&manifest)
+        .arg(&package.manifest_path)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot run {}", cargo.display()))?;
     let output = child.stdout.take().context("cargo has no output")?;
-    let library = library(&package, BufReader::new(output));
+    let library = built_library(package, BufReader::new(output));
     let status = child.wait().context("cannot wait for cargo")?;
     if !status.success() {
         bail!("cargo could not build {}: {status}", package.name);
     }
-    Ok(Built {
-        library: library?,
-        description: package.description.clone(),
-        license: package.license.clone(),
-    })
+    library
 }
 
-/// The package of a manifest, which must have a shared library.
-fn package(cargo: &Path, manifest: &Path) -> anyhow::Result<Package> {
+/// The cargo package in `folder`, which must have a shared library.
+pub(super) fn package(cargo: &Path, folder: &Path) -> anyhow::Result<Package> {
+    let manifest = folder.join("Cargo.toml");
+    if !manifest.is_file() {
+        bail!("there is no cargo package here, expected a Cargo.toml in: {}", folder.display());
+    }
     let metadata: Metadata = MetadataCommand::new()
         .cargo_path(cargo)
-        .manifest_path(manifest)
+        .manifest_path(&manifest)
         .no_deps()
         .exec()
         .with_context(|| format!("cannot read the cargo package {}", manifest.display()))?;
@@ -71,7 +58,7 @@ fn package(cargo: &Path, manifest: &Path) -> anyhow::Result<Package> {
 }
 
 /// Reads what cargo says to its end, and picks the package's library out of it.
-fn library(package: &Package, output: BufReader<impl std::io::Read>) -> anyhow::Result<PathBuf> {
+fn built_library(package: &Package, output: BufReader<impl std::io::Read>) -> anyhow::Result<PathBuf> {
     let mut library = None;
     for message in Message::parse_stream(output) {
         if let Message::CompilerArtifact(artifact) = message.context("cannot read what cargo says")?
@@ -92,6 +79,10 @@ mod tests {
 
     use super::*;
 
+    fn build(cargo: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+        library(cargo, &package(cargo, folder)?)
+    }
+
     fn error(files: &[(&str, &str)]) -> String {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
@@ -111,19 +102,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir(root.join("src")).unwrap();
-        let manifest = "description = \"d\"\nlicense = \"MIT\"\n[lib]\ncrate-type = [\"cdylib\", \"rlib\"]\n[workspace]\n";
+        let manifest = "[lib]\ncrate-type = [\"cdylib\", \"rlib\"]\n[workspace]\n";
         fs::write(root.join("Cargo.toml"), format!("{PACKAGE}{manifest}")).unwrap();
         fs::write(root.join("src/lib.rs"), "").unwrap();
         let built = build(Path::new(env!("CARGO")), &root).unwrap();
-        assert!(built.library.is_file());
-        assert_eq!(
-            (
-                built.library.file_name().unwrap().to_str(),
-                built.description.as_deref(),
-                built.license.as_deref()
-            ),
-            (Some("liba_mod.so"), Some("d"), Some("MIT"))
-        );
+        assert!(built.is_file());
+        assert_eq!(built.file_name().unwrap().to_str(), Some("liba_mod.so"));
     }
 
     #[test]
@@ -155,8 +139,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("Cargo.toml"), PACKAGE).unwrap();
         let error = build(Path::new("/nowhere/cargo"), folder.path()).unwrap_err();
-        let error =
-            crate::cli::output::describe(&error).replace(&folder.path().display().to_string(), "ROOT");
+        let error = crate::cli::output::describe(error.as_ref())
+            .replace(&folder.path().display().to_string(), "ROOT");
         assert_eq!(
             error,
             "cannot read the cargo package ROOT/Cargo.toml: failed to start `cargo metadata`: No such file or directory (os error 2)"

@@ -1,7 +1,7 @@
 //! What is known of a mod without running it.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::{
     builtin,
-    mod_host::{Code, Expected, Lookup, Origin, Plan, Planned},
-    settings::{Loaded, ModHash, Mods, Places, Trust},
+    mod_host::{Code, Expected, LeftOut, LoadError, Lookup, Origin, Plan, Planned, ProjectMods},
+    settings::{KnownMods, Loaded, Mods, Places, Trust},
 };
 
 /// A mod that a session would load, or would leave out.
@@ -62,6 +62,8 @@ pub(super) enum State {
     Loaded,
     /// The settings turn it off.
     Disabled,
+    /// The filter of its source leaves it out.
+    Filtered,
     /// Another mod of its name comes before it.
     Shadowed(String),
     /// It is not what it was when the workspace was trusted.
@@ -78,27 +80,39 @@ pub(super) fn find(
     facts: &HostFacts,
 ) -> anyhow::Result<(Vec<Found>, Vec<String>)> {
     let trust = Trust::load(places)?;
-    let trusted = places.project.is_some() && trust.is_trusted(&places.cwd, &BTreeSet::new());
+    let project = ProjectMods::by(trust, &places.cwd);
+    let trusted = places.project.is_some() && project != ProjectMods::None;
     let settings = loaded.merge(trusted);
-    let lookup = Lookup {
-        places,
-        settings: &settings.mods,
-        host: facts,
-        session: &[],
-        project: trusted,
-        session_only: false,
-    };
-    let Plan { mods, problems, mut notices } = lookup.plan().with_built_ins(builtin::roots());
+    let lookup = Lookup { places, settings: &settings.mods, host: facts, session: &[], project: &project };
+    let Plan { mods, left_out, problems, mut notices } = lookup.plan().with_built_ins(builtin::roots());
     if places.project.as_deref().is_some_and(Path::exists) && !trusted {
         notices.push("the workspace is not trusted: its own mods are not looked at".to_owned());
     }
     let mut found: Vec<_> = mods.into_iter().map(|planned| look(planned, facts)).collect();
-    judge(&mut found, &settings.mods, |hash| trust.is_trusted(&places.cwd, &BTreeSet::from([hash])));
-    found.extend(problems.into_iter().map(|(origin, error)| {
-        let reason = format!("{error} [{}]", error.code());
-        Found { state: State::Failed(reason), ..unknown(origin) }
+    judge(&mut found, &settings.mods);
+    found.extend(left_out.into_iter().map(|(planned, why)| {
+        let state = match why {
+            LeftOut::Filtered => State::Filtered,
+            LeftOut::Untrusted => State::Untrusted,
+            LeftOut::Shadowed => State::Shadowed("the project names the same package".to_owned()),
+        };
+        Found { state, ..look(planned, facts) }
     }));
+    let known = KnownMods::load(places)?;
+    for found in found.iter_mut().filter(|found| found.hash == Some(HashState::Unlocked)) {
+        if let (Some(library), Some(sha256)) = (&found.library, &found.sha256)
+            && known.changed(library, sha256)
+        {
+            found.warnings.push("it changed since it was loaded last".to_owned());
+        }
+    }
+    let problems = problems.into_iter();
+    found.extend(problems.map(|(origin, error)| Found { state: failed(&error), ..unknown(origin) }));
     Ok((found, notices))
+}
+
+fn failed(error: &LoadError) -> State {
+    State::Failed(format!("{error} [{}]", error.code()))
 }
 
 fn unknown(origin: Origin) -> Found {
@@ -126,61 +140,69 @@ fn look(planned: Planned, facts: &HostFacts) -> Found {
         }
         Code::Library { path, expected } => (path, expected),
     };
-    let looked = library(&path, expected.as_ref(), facts);
+    let loose = is_loose(&found.origin, &path);
+    let looked = library(&path, facts);
     let found = Found {
         name: expected.as_ref().map(|expected| expected.name.clone()),
         version: expected.as_ref().map(|expected| expected.version.clone()),
-        library: Some(path),
+        library: Some(path.clone()),
         ..found
     };
     match looked {
-        Ok((metadata, hash, state)) => Found {
-            name: Some(metadata.name),
-            version: Some(metadata.version.to_string()),
-            interface: Some(show(metadata.interface)),
-            sha256: Some(hash.sha256),
-            hash: Some(state),
-            state: match state {
-                HashState::Differs => {
-                    State::Failed("the library is not the one that was installed".to_owned())
+        Ok((metadata, FileHash { sha256, .. })) => {
+            let (hash, state) = match expected.filter(|_| !loose) {
+                None => (HashState::Unlocked, State::Found),
+                Some(Expected { sha256: expected, .. }) if expected == sha256 => {
+                    (HashState::Ok, State::Found)
                 }
-                HashState::Ok | HashState::Unlocked => State::Found,
-            },
-            ..found
-        },
+                Some(Expected { sha256: expected, .. }) => {
+                    (HashState::Differs, failed(&LoadError::Hash { path, expected, got: sha256.clone() }))
+                }
+            };
+            Found {
+                name: Some(metadata.name),
+                version: Some(metadata.version.to_string()),
+                interface: Some(show(metadata.interface)),
+                sha256: Some(sha256),
+                hash: Some(hash),
+                state,
+                ..found
+            }
+        }
         Err(reason) => Found { state: State::Failed(reason), ..found },
     }
 }
 
+/// Whether nothing but the file itself says what it must be.
+fn is_loose(origin: &Origin, library: &Path) -> bool {
+    match origin {
+        Origin::User { source } | Origin::Project { source } => Path::new(source) == library,
+        Origin::BuiltIn | Origin::Session { .. } => false,
+    }
+}
+
 /// Reads a library and checks it, as a load would before it runs any of it.
-fn library(
-    path: &Path,
-    expected: Option<&Expected>,
-    facts: &HostFacts,
-) -> Result<(Metadata, FileHash, HashState), String> {
+fn library(path: &Path, facts: &HostFacts) -> Result<(Metadata, FileHash), String> {
+    let is_file = path.metadata().map(|metadata| metadata.is_file());
+    if is_file.is_ok_and(|is_file| !is_file) {
+        // A pipe is never waited for.
+        return Err(format!("not a regular file: {}", path.display()));
+    }
     let bytes = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let hash = hash_bytes(&bytes);
     let metadata = object::inspect(&bytes)
         .and_then(|inspection| object::check(&inspection, facts))
         .map_err(|refusal| format!("{refusal} [{}]", refusal.code()))?;
-    let state = match expected {
-        None => HashState::Unlocked,
-        Some(expected) if expected.sha256 == hash.sha256 => HashState::Ok,
-        Some(_) => HashState::Differs,
-    };
-    Ok((metadata, hash, state))
+    Ok((metadata, hash))
 }
 
-/// Takes out the mods that are turned off, not trusted, or not the first of their name.
-fn judge(found: &mut [Found], settings: &Mods, trusted: impl Fn(ModHash) -> bool) {
+/// Takes out the mods that are turned off, or not the first of their name.
+fn judge(found: &mut [Found], settings: &Mods) {
     let mut first = BTreeMap::new();
     for found in found.iter_mut().filter(|found| found.state == State::Found) {
         let Some(name) = found.name.clone() else { continue };
-        let hash = found.sha256.clone().map(|sha256| ModHash { name: name.clone(), sha256 });
         found.state = if settings.disabled_by(&name).is_some() {
             State::Disabled
-        } else if matches!(found.origin, Origin::Project { .. }) && !hash.is_some_and(&trusted) {
-            State::Untrusted
         } else if let Some(origin) = first.get(&name) {
             State::Shadowed(format!("a mod of that name comes before it, from {origin}"))
         } else {

@@ -94,6 +94,7 @@ fn row(found: &Found) -> [String; 6] {
         State::Found => "found",
         State::Loaded => "loaded",
         State::Disabled => "disabled",
+        State::Filtered => "filtered",
         State::Shadowed(_) => "shadowed",
         State::Untrusted => "untrusted",
         State::Failed(_) => "failed",
@@ -124,6 +125,7 @@ fn details(found: &Found) -> Vec<String> {
             details.push("it is new, or not what it was when the workspace was trusted".into())
         }
         State::Loaded => details.push(registered_line(&found.registered)),
+        State::Filtered => details.push("the filter of its source leaves it out".into()),
         State::Found | State::Disabled => {}
     }
     details.extend(found.sha256.iter().map(|sha256| format!("sha256: {sha256}")));

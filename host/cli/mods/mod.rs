@@ -4,9 +4,15 @@ mod add;
 mod build;
 mod found;
 mod inspect;
+mod job;
 mod list;
+mod lock;
 mod pack;
+mod packages;
+mod remove;
 mod trial;
+mod trust;
+mod update;
 mod verify;
 
 #[cfg(test)]
@@ -42,7 +48,12 @@ impl Context<'_> {
             ModsCommand::List(args) => self.list(args).await,
             ModsCommand::Pack(args) => self.pack(args),
             ModsCommand::Inspect(args) => self.inspect(args),
-            ModsCommand::Verify(args) => self.verify(args),
+            ModsCommand::Verify(args) => self.verify(args).await,
+            ModsCommand::Update(args) => self.update(args).await,
+            ModsCommand::Remove(args) => self.remove(args),
+            ModsCommand::Lock(args) => self.lock(args),
+            ModsCommand::Trust(args) => self.trust(args).await,
+            ModsCommand::Untrust(args) => self.untrust(args),
             ModsCommand::TrialLoad { path, limit_ms } => {
                 let limit = Duration::from_millis(*limit_ms);
                 let told = trial::load(self.typed(path), self.process.cwd.clone(), limit).await?;

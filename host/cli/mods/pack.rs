@@ -1,7 +1,7 @@
 use std::{fs, io::Write, path::PathBuf};
 
 use anyhow::Context as _;
-use registry::{PackArtifact, PackInput, version::show};
+use registry::{Metadata, PackArtifact, PackInput, version::show};
 use serde::Serialize;
 
 use super::{Context, build};
@@ -18,48 +18,61 @@ struct Packed {
     name: String,
     version: String,
     interface: String,
-    target: String,
+    targets: Vec<String>,
 }
 
 impl Context<'_> {
-    /// Builds a mod with cargo and packs what came of it. Name and versions are those that the library
-    /// itself tells.
+    /// Packs a mod: the libraries that were named, or else the one that cargo builds. Name and versions
+    /// are those that the library itself tells; where there are several, they must tell the same.
     pub(super) fn pack(&mut self, args: &PackArgs) -> anyhow::Result<Exit> {
-        let built = build::build(&self.process.cargo, &self.typed(&args.path))?;
-        let bytes =
-            fs::read(&built.library).with_context(|| format!("cannot read {}", built.library.display()))?;
-        let refused = |refusal| registry::Error::Refused { file: built.library.clone(), refusal };
-        let inspection = registry::object::inspect(&bytes).map_err(refused)?;
-        let metadata = registry::object::check_declared(&inspection, &self.facts.target).map_err(refused)?;
+        let package = build::package(&self.process.cargo, &self.typed(&args.path))?;
+        let libraries = if args.libraries.is_empty() {
+            vec![build::library(&self.process.cargo, &package)?]
+        } else {
+            args.libraries.iter().map(|library| self.typed(library)).collect()
+        };
+        let libraries = libraries.into_iter().map(|path| self.look_into(path));
+        let (metadata, artifacts): (Vec<_>, Vec<_>) =
+            libraries.collect::<anyhow::Result<Vec<_>>>()?.into_iter().unzip();
+        let first = metadata.first().context("there is no library to pack")?;
         let input = PackInput {
-            name: metadata.name.clone(),
+            name: first.name.clone(),
             package: None,
-            version: metadata.version.clone(),
-            interface: metadata.interface,
-            description: built.description,
-            license: built.license,
-            artifacts: vec![PackArtifact {
-                target: metadata.target.clone(),
-                path: built.library.clone(),
-                glibc: inspection.glibc_floor,
-            }],
-            out_dir: self.typed(&args.out),
+            version: first.version.clone(),
+            interface: first.interface,
+            description: package.description,
+            license: package.license,
+            artifacts,
+            // Without the `.` in its middle that stands for here.
+            out_dir: self.typed(&args.out).components().collect(),
         };
         let report = Packed {
             archive: registry::pack(&input)?,
-            name: metadata.name,
-            version: metadata.version.to_string(),
-            interface: show(metadata.interface),
-            target: metadata.target,
+            name: first.name.clone(),
+            version: first.version.to_string(),
+            interface: show(first.interface),
+            targets: input.artifacts.into_iter().map(|artifact| artifact.target).collect(),
         };
         self.streams.report(&report, args.json)?;
         Ok(Exit::Success)
+    }
+
+    /// What a library says of itself. It may be for another machine than this one.
+    fn look_into(&self, path: PathBuf) -> anyhow::Result<(Metadata, PackArtifact)> {
+        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let refused = |refusal| registry::Error::Refused { file: path.clone(), refusal };
+        let inspection = registry::object::inspect(&bytes).map_err(refused)?;
+        let declared = inspection.metadata.as_ref().map_or(&self.facts.target, |metadata| &metadata.target);
+        let metadata = registry::object::check_declared(&inspection, declared).map_err(refused)?;
+        let artifact = PackArtifact { target: metadata.target.clone(), path, glibc: None };
+        Ok((metadata, artifact))
     }
 }
 
 impl Report for Packed {
     fn text(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        let Self { archive, name, version, interface, target } = self;
-        writeln!(out, "packed {name} {version} (interface {interface}, {target}) into {}", archive.display())
+        let Self { archive, name, version, interface, targets } = self;
+        let targets = targets.join(", ");
+        writeln!(out, "packed {name} {version} (interface {interface}, {targets}) into {}", archive.display())
     }
 }

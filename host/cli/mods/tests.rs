@@ -71,6 +71,9 @@ impl Machine {
             home_override: Some(self.path("home")),
             user_home: None,
             cargo: env!("CARGO").into(),
+            terminal: false,
+            offline: false,
+            git_protocols: None,
             model_access: Default::default(),
         };
         let Some(args::Command::Mods { command }) = Cli::try_parse_from(&process.args).unwrap().command
@@ -81,7 +84,8 @@ impl Machine {
         let streams = Streams { out: &mut out, err: &mut std::io::sink() };
         let context = Context { process: &process, facts: self.facts.clone(), streams };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let exit = runtime.block_on(context.run(&command)).map_err(|error| self.bare(&describe(&error)));
+        let exit =
+            runtime.block_on(context.run(&command)).map_err(|error| self.bare(&describe(error.as_ref())));
         (exit, self.bare(&String::from_utf8(out).unwrap()))
     }
 
@@ -126,14 +130,14 @@ fn a_mod_goes_from_its_source_into_the_settings() {
 
     machine.package("1.1.0");
     machine.run("cmd mods pack a-mod --out dist").0.unwrap();
-    let filtered = "{\"mods\": {\"sources\": [{\"source\": \"file:a-mod@1\", \"mods\": [\"*\"]}]}}";
+    let filtered = "{\"mods\": {\"sources\": [{\"source\": \"file:a-mod\", \"mods\": [\"*\"]}]}}";
     fs::write(&settings, filtered).unwrap();
     let (exit, json) = machine.run("cmd mods add -g dist/a-mod-1.1.0.tgz --json");
     exit.unwrap();
     let expected = serde_json::json!({
         "package": "file:a-mod", "version": "1.1.0", "previous": "1.0.0", "scope": "user", "folder": machine.path("home"),
         "mods": [{"name": "a-mod", "version": "1.0.0", "registered": {"hooks": ["onStop"], "tools": ["x", "y"]}, "warnings": ["odd"]}],
-        "warnings": [],
+        "warnings": [], "trusted": true,
     });
     let expected = machine.bare(&expected.to_string());
     assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap().to_string(), expected);
@@ -151,7 +155,7 @@ fn a_project_mod_goes_into_the_project() {
         (
             Ok(Exit::Success),
             Some("installed file:a-mod 1.0.0 for the project"),
-            Some("It loads once the workspace is trusted.")
+            Some("It loads once the workspace is trusted, see cmd mods trust.")
         )
     );
     assert!(machine.path("work/.commandcode/mods.lock").is_file());
@@ -166,9 +170,11 @@ fn a_mod_that_does_not_load_is_not_installed() {
     machine.trial("echo 'error: no key' >&2; exit 1");
     assert_eq!(
         machine.run("cmd mods add -g a-mod-1.0.0.tgz"),
-        error("nothing was installed: the mod a-mod does not load: no key")
+        error(
+            "the package was not installed, and nothing was changed: the mod a-mod does not load: no key [E_DECLINED]"
+        )
     );
-    assert_eq!(fs::read_dir(machine.path("home")).unwrap().count(), 0);
+    assert_nothing_is_installed(&machine);
 }
 
 #[test]
@@ -181,10 +187,21 @@ fn an_archive_that_is_none_is_told_and_nothing_is_installed() {
         "the archive is damaged or is not a .tgz, get it anew: unexpected end of file [E_ARCHIVE]"
     );
     assert_eq!(
-        machine.run("cmd mods add review-guard"),
-        error("there is no such archive, make one with cmd mods pack: review-guard")
+        machine.run("cmd mods add gone.tgz"),
+        error("there is no such archive, make one with cmd mods pack: gone.tgz")
     );
-    assert_eq!(fs::read_dir(machine.path("home")).unwrap().count(), 0);
+    assert_nothing_is_installed(&machine);
+}
+
+/// Neither settings nor lock name anything, and the store is empty.
+fn assert_nothing_is_installed(machine: &Machine) {
+    for file in ["settings.json", "mods.lock"] {
+        assert!(!machine.path("home").join(file).exists(), "{file}");
+    }
+    for folder in ["store", "tmp"] {
+        let entries = fs::read_dir(machine.path("home/mods/.registry").join(folder)).into_iter().flatten();
+        assert_eq!(entries.count(), 0, "{folder}");
+    }
 }
 
 #[test]
@@ -270,7 +287,7 @@ fn every_mod_is_listed_with_what_it_does_or_what_stands_in_its_way() {
     machine.package("1.0.0");
     machine.run("cmd mods pack a-mod").0.unwrap();
     machine.run("cmd mods add -g a-mod-1.0.0.tgz").0.unwrap();
-    let loose = machine.path("home/mods/liba_loose.so");
+    let loose = machine.path("home/mods/liba_mod.so");
     fs::copy(machine.path("work/a-mod/target/release/liba_mod.so"), loose).unwrap();
     fs::write(machine.path("home/mods/libbad.so"), "hello").unwrap();
     fs::write(machine.path("home/mods/old.ts"), "").unwrap();
@@ -281,21 +298,24 @@ fn every_mod_is_listed_with_what_it_does_or_what_stands_in_its_way() {
         "warning: 1 TypeScript mods in home/mods are not native and were left alone
 warning: the workspace is not trusted: its own mods are not looked at
 NAME   VERSION  INTERFACE  SCOPE  STATE     SOURCE
-a-mod  1.0.0    1.0        user   loaded    home/mods/liba_loose.so
+a-mod  1.0.0    1.0        user   loaded    home/mods/liba_mod.so
     hooks: onStop; tools: x, y
     sha256: {sha256}
     warning: odd
 -      -        -          user   failed    home/mods/libbad.so
     {bad}
 a-mod  1.0.0    1.0        user   shadowed  file:a-mod
-    a mod of that name comes before it, from home/mods/liba_loose.so (user)
+    a mod of that name comes before it, from home/mods/liba_mod.so (user)
     sha256: {sha256}
 "
     );
     assert_eq!(machine.run("cmd mods list"), (Ok(Exit::Failure), text));
 
-    fs::write(machine.path("home/settings.json"), "{\"mods\": {\"disabled\": [\"a-mod\"]}, \"x\": 1}")
-        .unwrap();
+    fs::write(
+        machine.path("home/settings.json"),
+        "{\"mods\": {\"disabled\": [\"a-mod\"], \"sources\": [\"file:a-mod\"]}, \"x\": 1}",
+    )
+    .unwrap();
     machine.trial("exit 9");
     let (exit, json) = machine.run("cmd mods list --static --json");
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -351,5 +371,9 @@ fn the_child_tells_why_a_mod_does_not_load() {
     let machine = Machine::new();
     fs::write(machine.path("work/x.so"), "hello").unwrap();
     let (exit, _) = machine.run("cmd mods trial-load --limit-ms 10000 x.so");
-    assert!(exit.unwrap_err().starts_with("work/x.so: not a shared library"));
+    let told = exit.unwrap_err();
+    assert!(
+        told.starts_with("work/x.so: not a shared library") && told.ends_with("[E_NOT_A_LIBRARY]"),
+        "{told}"
+    );
 }

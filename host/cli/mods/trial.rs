@@ -91,11 +91,15 @@ fn last_line(bytes: &[u8]) -> Option<&str> {
 /// What the child does: loads the mod, and prints what it registered as one line of JSON. It ends by
 /// itself should nobody be there any more to end it.
 pub(super) async fn load(path: PathBuf, cwd: PathBuf, limit: Duration) -> anyhow::Result<String> {
+    let (done, waiting) = std::sync::mpsc::channel::<()>();
     std::thread::Builder::new().name("limit".to_owned()).spawn(move || {
-        std::thread::sleep(2 * limit);
-        signal_hook::low_level::exit(3);
+        if waiting.recv_timeout(2 * limit) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            signal_hook::low_level::exit(3);
+        }
     })?;
-    Ok(serde_json::to_string(&mod_host::trial(path, cwd, limit).await?)?)
+    let trial = mod_host::trial(path, cwd, limit).await;
+    drop(done);
+    Ok(serde_json::to_string(&trial?)?)
 }
 
 #[cfg(test)]

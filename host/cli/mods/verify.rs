@@ -1,20 +1,25 @@
-use std::io::Write;
+use std::{collections::BTreeMap, io::Write, path::Path};
 
-use registry::{State, lock::Lock};
+use registry::{State, install::Allowed, settings::Signing, signature::KeyTrust};
 use serde::Serialize;
 
-use super::Context;
+use super::{
+    Context, packages,
+    update::{Updates, Wanted},
+};
 use crate::{
     cli::{
         args::VerifyArgs,
         output::{Exit, Report},
     },
-    settings::Scope,
+    settings::{self, Places, Scope},
 };
 
 /// How each installed mod compares with the lock.
 #[derive(Debug, Serialize)]
 struct Verified {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fixed: Option<Updates>,
     mods: Vec<Row>,
 }
 
@@ -24,6 +29,7 @@ struct Row {
     package: String,
     #[serde(rename = "mod")]
     name: Option<String>,
+    signer: Option<String>,
     problem: Option<Problem>,
 }
 
@@ -34,51 +40,86 @@ struct Problem {
 }
 
 impl Context<'_> {
-    /// Hashes every installed file, and compares with the lock files of both scopes. Nothing is run.
-    pub(super) fn verify(&mut self, args: &VerifyArgs) -> anyhow::Result<Exit> {
+    /// Hashes every installed file, and compares with the lock files of both scopes. Nothing is run. With
+    /// `--fix`, what is missing or damaged is brought back first, exactly as it is locked.
+    pub(super) async fn verify(&mut self, args: &VerifyArgs) -> anyhow::Result<Exit> {
         let places = self.places(&args.common.workspace)?;
-        let scopes: &[_] =
-            if places.project.is_some() { &[Scope::User, Scope::Project] } else { &[Scope::User] };
+        let fixed = if args.fix { Some(self.fix(&places, args).await?) } else { None };
+        let loaded = settings::load(&places)?;
         let mut mods = Vec::new();
-        for scope in scopes {
-            let folder = places.folder(*scope);
-            for candidate in registry::installed(folder, &self.facts) {
-                let problem = match candidate.state {
-                    State::Problem(error) => Some(error),
-                    State::Ok(_) => Lock::read(folder)
-                        .and_then(|lock| {
-                            lock.get(&candidate.package)
-                                .map_or(Ok(()), |package| registry::verify_tree(folder, package))
-                        })
-                        .err(),
-                };
-                let problem = problem.map(|error| Problem { code: error.code(), reason: error.to_string() });
-                mods.push(Row {
-                    scope: *scope,
-                    package: candidate.package,
-                    name: candidate.mod_name,
-                    problem,
-                });
-            }
+        for scope in packages::scopes(&places) {
+            let job = self.job(&places, &loaded, *scope, &args.fetching);
+            mods.extend(self.rows(places.folder(*scope), *scope, job.signing()));
         }
         let sound = mods.iter().all(|row| row.problem.is_none());
-        self.streams.report(&Verified { mods }, args.common.json)?;
+        self.streams.report(&Verified { fixed, mods }, args.common.json)?;
         Ok(if sound { Exit::Success } else { Exit::Failure })
+    }
+
+    async fn fix(&self, places: &Places, args: &VerifyArgs) -> anyhow::Result<Updates> {
+        let wanted = Wanted {
+            packages: &[],
+            latest: false,
+            repair_only: true,
+            allowed: Allowed::default(),
+            fetching: &args.fetching,
+        };
+        self.bring_in_line(places, &wanted).await
+    }
+
+    fn rows(&self, folder: &Path, scope: Scope, signing: &Signing) -> Vec<Row> {
+        // A lock that cannot be read is a problem among the candidates.
+        let verdicts = registry::verify::verdicts(folder, &self.facts, signing).unwrap_or_default();
+        let mut verdicts: BTreeMap<_, _> = verdicts
+            .into_iter()
+            .map(|verdict| (verdict.package.id, (verdict.files.err(), verdict.key)))
+            .collect();
+        let candidates = registry::installed(folder, &self.facts).into_iter();
+        candidates
+            .map(|candidate| {
+                let verdict = verdicts.get_mut(&candidate.package);
+                let signer = verdict.as_ref().and_then(|(_, key)| signer(key));
+                let problem = match candidate.state {
+                    State::Problem(error) => Some(Problem::from(&error)),
+                    State::Ok(_) => verdict.and_then(|(error, _)| error.as_ref().map(Problem::from)),
+                };
+                Row { scope, package: candidate.package, name: candidate.mod_name, signer, problem }
+            })
+            .collect()
+    }
+}
+
+/// Who signed a package, and how far the key is known.
+fn signer(key: &KeyTrust) -> Option<String> {
+    match key {
+        KeyTrust::Unsigned => None,
+        KeyTrust::FirstUse(key) => Some(format!("{key}, seen first with this package")),
+        KeyTrust::Configured(key) => Some(format!("{key}, named in the settings")),
+    }
+}
+
+impl From<&registry::Error> for Problem {
+    fn from(error: &registry::Error) -> Self {
+        Self { code: error.code(), reason: error.to_string() }
     }
 }
 
 impl Report for Verified {
     fn text(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        if let Some(fixed) = &self.fixed {
+            fixed.text(out)?;
+        }
         if self.mods.is_empty() {
             return writeln!(out, "No packages are installed.");
         }
-        for Row { scope, package, name, problem } in &self.mods {
+        for Row { scope, package, name, signer, problem } in &self.mods {
             let name = name.as_deref().unwrap_or("-");
             let state = match problem {
                 None => "ok".to_owned(),
                 Some(Problem { code, reason }) => format!("FAILED, {reason} [{code}]"),
             };
-            writeln!(out, "{package}  {name}  {}  {state}", scope.as_str())?;
+            let signer = signer.as_deref().map(|signer| format!(", signed by {signer}")).unwrap_or_default();
+            writeln!(out, "{package}  {name}  {}  {state}{signer}", scope.as_str())?;
         }
         Ok(())
     }

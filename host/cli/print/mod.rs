@@ -1,4 +1,9 @@
 //! Print mode: one prompt, one answer.
+//!
+//! What stands on standard output is the format's alone: a text, one JSON object, or one JSON object a
+//! line. A run that could not begin keeps to that: `json` is still one object, its `error` set and its
+//! `result` null, and the last line of `stream-json` is a `run_error`. A wrong command line alone leaves
+//! it empty.
 
 mod lines;
 mod printer;
@@ -10,16 +15,15 @@ use std::{
     sync::Arc,
 };
 
-use mod_interface::types::{AgentEvent, EventPayload, MAIN_AGENT, NoticeLevel, StopReason};
+use mod_interface::types::StopReason;
 use tokio_util::sync::CancellationToken;
 
 use self::{lines::Writer, printer::Printer};
 use super::{
     args::OutputFormat,
-    output::Exit,
-    request::{Ended, Finished, RunPrompt, RunRequest},
+    output::{Exit, Usage, describe},
+    request::{BoxError, Ended, Finished, RunPrompt, RunRequest},
 };
-use crate::events::EventSink;
 
 /// How a run is printed.
 pub(super) struct Printing<O, E> {
@@ -32,14 +36,15 @@ pub(super) struct Printing<O, E> {
 }
 
 impl<O: Write + Send + 'static, E: Write + Send + 'static> Printing<O, E> {
-    /// Runs a prompt and prints what comes of it. A reader that goes away interrupts the run.
+    /// Runs a prompt and prints what comes of it, or why there is no request to run. A reader that goes
+    /// away interrupts the run.
     ///
     /// # Errors
-    /// The run could not begin, or its result could not be printed.
+    /// There is no request, or the result could not be printed. A run that cannot begin is printed.
     pub(super) async fn run(
         self,
         run_prompt: &RunPrompt,
-        request: RunRequest,
+        request: anyhow::Result<RunRequest>,
         cancel: CancellationToken,
     ) -> anyhow::Result<Exit> {
         let broken = cancel.clone();
@@ -51,26 +56,47 @@ impl<O: Write + Send + 'static, E: Write + Send + 'static> Printing<O, E> {
             lines,
             seen: Default::default(),
         });
-        for warning in &request.settings.warnings {
-            printer.emit(&AgentEvent {
-                payload: EventPayload::Notice { level: NoticeLevel::Warning, message: warning.clone() },
-                agent_id: MAIN_AGENT.into(),
-            });
-        }
-        // A task of its own: a mod that never returns keeps a worker thread, and not this one.
-        let run = tokio::spawn(run_prompt(request, printer.clone(), cancel));
-        let finished = run.await.map_err(anyhow::Error::from).flatten();
-        if let Ok(finished) = &finished {
-            printer.end(&finished.ended);
-        }
-        // Waited for on this very thread: while a mod hangs in its constructor, no new thread gets to run.
+        let exit = match request {
+            Ok(request) => {
+                request.settings.warnings.iter().for_each(|warning| printer.warn(warning));
+                // A task of its own: a mod that never returns keeps a worker thread, and not this one.
+                let run = tokio::spawn(run_prompt(request, printer.clone(), cancel)).await;
+                Ok(printer.finished(run.map_err(BoxError::from).flatten()))
+            }
+            Err(error) => {
+                if !error.is::<Usage>() {
+                    printer.not_begun(&describe(error.as_ref()));
+                }
+                Err(error)
+            }
+        };
+        // Nothing else runs on this thread; and a new one would wait for the system's loader, which a mod
+        // that hangs in its constructor holds for ever.
         let written = writer.finish();
-        let finished = finished?;
+        let exit = exit?;
         written.map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => error.into(),
             _ => anyhow::Error::from(error).context("cannot print the result"),
         })?;
-        Ok(exit(&finished))
+        Ok(exit)
+    }
+}
+
+impl Printer {
+    /// Prints what came of the run, or why it could not begin.
+    fn finished(&self, finished: Result<Finished, BoxError>) -> Exit {
+        match finished {
+            Ok(finished) => {
+                self.end(&finished.ended);
+                exit(&finished)
+            }
+            Err(error) => {
+                let error = describe(&*error);
+                self.not_begun(&error);
+                self.error(&error);
+                Exit::Failure
+            }
+        }
     }
 }
 

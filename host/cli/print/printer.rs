@@ -54,6 +54,30 @@ impl EventSink for Printer {
 }
 
 impl Printer {
+    /// Tells what is odd before a run begins.
+    pub(super) fn warn(&self, message: &str) {
+        let payload = EventPayload::Notice { level: NoticeLevel::Warning, message: message.to_owned() };
+        self.emit(&AgentEvent { payload, agent_id: MAIN_AGENT.into() });
+    }
+
+    /// Tells people of a failure.
+    pub(super) fn error(&self, error: &str) {
+        self.lines.err(format!("{}: {error}", label("error")));
+    }
+
+    /// Prints that no run came of it, where programs read it.
+    pub(super) fn not_begun(&self, error: &str) {
+        let payload = EventPayload::RunError { error: error.to_owned() };
+        match self.format {
+            OutputFormat::Text => {}
+            OutputFormat::StreamJson => self.emit(&AgentEvent { payload, agent_id: MAIN_AGENT.into() }),
+            OutputFormat::Json => {
+                self.emit(&AgentEvent { payload, agent_id: MAIN_AGENT.into() });
+                self.summary(Value::Null, None);
+            }
+        }
+    }
+
     /// Prints what came of the run.
     pub(super) fn end(&self, ended: &Ended) {
         match (self.format, ended) {
@@ -67,11 +91,19 @@ impl Printer {
                 self.text(message.as_deref().unwrap_or_default())
             }
             (OutputFormat::StreamJson, _) => {}
-            (OutputFormat::Json, _) => {
-                let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-                self.lines.out(summary(ended, &seen).to_string());
-            }
+            (OutputFormat::Json, Ended::Run(result)) => self.summary(json!(result), None),
+            (OutputFormat::Json, Ended::Handled(message)) => self.summary(Value::Null, message.as_deref()),
         }
+    }
+
+    /// Prints the one object of the JSON format.
+    fn summary(&self, result: Value, message: Option<&str>) {
+        let mut summary = json!(*self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+        summary["result"] = result;
+        if let Some(message) = message {
+            summary["message"] = message.into();
+        }
+        self.lines.out(summary.to_string());
     }
 
     fn text(&self, text: &str) {
@@ -131,27 +163,14 @@ fn tool_message(payload: &EventPayload) -> Option<String> {
 
 /// Says that a run did not come to its own end, where no event said so.
 fn early_end(result: &RunResult) -> Option<String> {
-    let (reason, turns) = (result.stop_reason.as_str(), result.turn_count);
+    let (reason, count) = (result.stop_reason.as_str(), result.turn_count);
+    let turns = if count == 1 { "turn" } else { "turns" };
     match result.stop_reason {
         StopReason::MaxTurns | StopReason::Terminate | StopReason::PermissionDenied => {
-            Some(format!("{}: the run ended early, after {turns} turns: {reason}", label("warning")))
+            Some(format!("{}: the run ended early, after {count} {turns}: {reason}", label("warning")))
         }
         StopReason::EndTurn | StopReason::StopHook | StopReason::Interrupted | StopReason::Error => None,
     }
-}
-
-/// The one object of the JSON format.
-fn summary(ended: &Ended, seen: &Seen) -> Value {
-    let (result, message) = match ended {
-        Ended::Run(result) => (json!(result), Value::Null),
-        Ended::Handled(message) => (Value::Null, json!(message)),
-    };
-    let mut summary = json!(seen);
-    summary["result"] = result;
-    if !message.is_null() {
-        summary["message"] = message;
-    }
-    summary
 }
 
 impl Seen {

@@ -1,18 +1,22 @@
 use std::sync::Mutex;
 
 use futures::future::BoxFuture;
-use mod_interface::types::{RunResult, Usage};
+use mod_interface::types::{AgentEvent, EventPayload, MAIN_AGENT, NoticeLevel, RunResult, StopReason, Usage};
+use serde_json::Value::Null;
 
 use super::*;
-use crate::settings::{Loaded, Places};
+use crate::{
+    events::EventSink,
+    settings::{Loaded, Places},
+};
 
 /// A program whose runs raise these events and end like this.
 fn scripted(events: Vec<AgentEvent>, ended: Result<Ended, &'static str>) -> Box<RunPrompt> {
-    Box::new(move |_, sink: Arc<dyn EventSink>, _| -> BoxFuture<'static, anyhow::Result<Finished>> {
+    Box::new(move |_, sink: Arc<dyn EventSink>, _| -> BoxFuture<'static, Result<Finished, BoxError>> {
         let (events, ended) = (events.clone(), ended.clone());
         Box::pin(async move {
             events.iter().for_each(|event| sink.emit(event));
-            ended.map(|ended| Finished { ended, mods_not_loaded: 0 }).map_err(anyhow::Error::msg)
+            ended.map(|ended| Finished { ended, mods_not_loaded: 0 }).map_err(BoxError::from)
         })
     })
 }
@@ -95,7 +99,7 @@ fn printed(
     let (out, err) = (Stream::default(), Stream::default());
     let printing = Printing { format, verbose, terminal, out: out.clone(), err: err.clone() };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
-    let exit = runtime.block_on(printing.run(run, request(), CancellationToken::new()));
+    let exit = runtime.block_on(printing.run(run, Ok(request()), CancellationToken::new()));
     (exit, out.text(), anstream::adapter::strip_str(&err.text()).to_string())
 }
 
@@ -121,7 +125,7 @@ fn what_is_odd_about_the_settings_is_told_first() {
     let format = OutputFormat::StreamJson;
     let printing = Printing { format, verbose: false, terminal: false, out: out.clone(), err };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
-    runtime.block_on(printing.run(&*run, request, CancellationToken::new())).unwrap();
+    runtime.block_on(printing.run(&*run, Ok(request), CancellationToken::new())).unwrap();
     assert_eq!(
         out.text().lines().next(),
         Some(
@@ -233,12 +237,38 @@ fn a_prompt_that_a_mod_consumed_prints_what_the_mod_says() {
 }
 
 #[test]
-fn a_run_that_cannot_begin_is_an_error_after_all_that_was_printed() {
-    let run = scripted(events(), Err("no model"));
-    let (exit, out, err) = printed(OutputFormat::Text, false, false, &*run);
+fn a_run_that_cannot_begin_is_told_after_all_that_was_printed() {
+    let not_begun = |format| {
+        let (exit, out, err) = printed(format, false, false, &*scripted(events(), Err("no model")));
+        assert_eq!((exit.unwrap(), err.lines().last()), (Exit::Failure, Some("error: no model")));
+        (out, err.lines().count())
+    };
+    assert_eq!(not_begun(OutputFormat::Text), (String::new(), 5));
+    let (out, err) = not_begun(OutputFormat::Json);
+    let object: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((out.lines().count(), err), (1, 1));
     assert_eq!(
-        (exit.unwrap_err().to_string(), out, err.lines().count()),
-        ("no model".into(), String::new(), 4)
+        [&object["error"], &object["sessionId"], &object["result"]],
+        [&"no model".into(), &"s1".into(), &Null]
+    );
+    let (out, err) = not_begun(OutputFormat::StreamJson);
+    let last = r#"{"type":"run_error","error":"no model","agentId":"main"}"#;
+    assert_eq!((out.lines().count(), out.lines().last(), err), (events().len() + 1, Some(last), 1));
+}
+
+#[test]
+fn a_request_that_cannot_be_made_is_printed_like_a_run_that_cannot_begin() {
+    let run = scripted(Vec::new(), Err("never called"));
+    let out = Stream::default();
+    let format = OutputFormat::Json;
+    let printing = Printing { format, verbose: false, terminal: false, out: out.clone(), err: io::sink() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let request = Err(anyhow::anyhow!("is a directory").context("cannot read settings.json"));
+    let error = runtime.block_on(printing.run(&*run, request, CancellationToken::new())).unwrap_err();
+    assert_eq!(error.to_string(), "cannot read settings.json");
+    assert_eq!(
+        out.text(),
+        "{\"error\":\"cannot read settings.json: is a directory\",\"modErrors\":[],\"model\":null,\"notices\":[],\"result\":null,\"sessionId\":null}\n"
     );
 }
 
@@ -256,7 +286,7 @@ fn a_reader_that_goes_away_interrupts_the_run() {
     let format = OutputFormat::StreamJson;
     let printing = Printing { format, verbose: false, terminal: false, out, err: io::sink() };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
-    let error = runtime.block_on(printing.run(&run, request(), CancellationToken::new())).unwrap_err();
+    let error = runtime.block_on(printing.run(&run, Ok(request()), CancellationToken::new())).unwrap_err();
     assert_eq!(error.downcast::<io::Error>().unwrap().kind(), io::ErrorKind::BrokenPipe);
 }
 
@@ -270,6 +300,6 @@ fn a_run_without_a_mod_that_it_should_have_had_is_no_success() {
     let format = OutputFormat::Text;
     let printing = Printing { format, verbose: false, terminal: false, out: io::sink(), err: io::sink() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let exit = runtime.block_on(printing.run(&run, request(), CancellationToken::new()));
+    let exit = runtime.block_on(printing.run(&run, Ok(request()), CancellationToken::new()));
     assert_eq!(exit.unwrap().code(), 1);
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mod_interface::types::{ContentBlock, Effort, ImageSource, Message, Role, ToolSpec};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::providers::ModelRequest;
 
@@ -210,13 +210,8 @@ fn assistant(message: &Message) -> WireMessage<'_> {
 
 fn tool_call(block: &ContentBlock) -> Option<WireCall<'_>> {
     let ContentBlock::ToolUse { id, name, input } = block else { return None };
-    // An endpoint that checks the arguments would refuse the conversation for ever after: what the
-    // model wrote in place of an object is shown to it inside of one.
-    let arguments = match input {
-        Value::Object(_) => input.to_string(),
-        other => json!({ "input": other }).to_string(),
-    };
-    Some(WireCall { id, r#type: "function", function: CallFunction { name, arguments } })
+    let function = CallFunction { name, arguments: input.to_string() };
+    Some(WireCall { id, r#type: "function", function })
 }
 
 #[cfg(test)]
@@ -224,6 +219,7 @@ mod tests {
     use std::sync::Arc;
 
     use mod_interface::types::MessageSource;
+    use serde_json::json;
 
     use super::*;
 
@@ -318,13 +314,6 @@ mod tests {
                 json!({"role": "assistant", "content": ""}),
             ]
         );
-    }
-
-    #[test]
-    fn an_input_that_is_no_object_goes_back_inside_of_one() {
-        let wire = messages(vec![Message::assistant(vec![call("1", json!("{\"p\":"))])]);
-        let function = &wire[0]["tool_calls"][0]["function"];
-        assert_eq!(function["arguments"], json!(r#"{"input":"{\"p\":"}"#));
     }
 
     #[test]

@@ -40,6 +40,6 @@ pub use reply::{Answer, Completed, Flags, Reply, Status};
 pub use root::{INTERFACE, InterfaceVersion, ModRoot, ModRootFields, ModRootRef, TARGET, header, mod_root};
 pub use shared::{Header, Shared, This};
 pub use views::{
-    CommandCall, Context, Ctx, Event, Invocation, Prompt, RunEnd, SessionEvent, State, Stop, ToolCall,
-    ToolResult, Turn, TurnEnd,
+    BusMessage, CommandCall, Context, Ctx, Event, Invocation, Prompt, RunEnd, SessionEvent, State, Stop,
+    ToolCall, ToolResult, Turn, TurnEnd,
 };

@@ -51,6 +51,8 @@ views! {
     SessionEvent,
     /// An event that was observed.
     Event,
+    /// What a mod says on a channel.
+    BusMessage,
     /// A call of a mod's own tool.
     Invocation,
     /// A call of a mod's own command.

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Command, Error, Exec, Hooks, LogLevel, Result, Tool, Ui, entry::SyncEntry, runtime::RuntimeHandle,
+    Bus, Command, Error, Exec, Hooks, LogLevel, Result, Tool, Ui, entry::SyncEntry, runtime::RuntimeHandle,
     services,
 };
 use crate::{
@@ -29,6 +29,11 @@ pub struct Registration {
 }
 
 impl Registration {
+    /// Whether it was accepted. Only a tool or a command can be refused.
+    pub fn is_active(&self) -> bool {
+        self.id != 0
+    }
+
     /// Undoes just this registration. A second call does nothing. In the middle of a round it takes
     /// effect at the next one.
     pub fn dispose(&self) {
@@ -73,17 +78,20 @@ impl ModApi {
 
     /// Adds a tool, for the model to call from its next call on.
     ///
+    /// One that cannot be added, because its name is taken or its schema is none, is told as a
+    /// `mod_error`; the mod goes on without it, and the registration [is not active](Registration::is_active).
+    ///
     /// # Errors
-    /// A tool of that name is there; the schema is none.
+    /// The harness is gone.
     pub fn add_tool(&self, tool: Tool) -> Result<Registration> {
         let (spec, callable) = tool.into_parts(&self.runtime);
         self.add("tool", &serde_json::to_value(spec)?, callable)
     }
 
-    /// Adds a slash command.
+    /// Adds a slash command. One that cannot be added is told as for [`Self::add_tool`].
     ///
     /// # Errors
-    /// A command of that name is there; the name is none.
+    /// The harness is gone.
     pub fn add_command(&self, command: Command) -> Result<Registration> {
         let (spec, callable) = command.into_parts(&self.runtime);
         self.add("command", &spec, callable)
@@ -107,12 +115,12 @@ impl ModApi {
     where
         F: Fn(&Event) + Send + Sync + 'static,
     {
-        let call = move |frame: &Frame| {
-            observe(Event::of(frame));
-            Ok(())
-        };
-        let callable = Callable::new(Box::new(SyncEntry::new(call, self.runtime.clone())));
-        self.add("event", &json!({ "kind": kind.as_str() }), callable)
+        self.listen("event", &json!({ "kind": kind.as_str() }), move |frame| observe(Event::of(frame)))
+    }
+
+    /// The bus between mods: channels on which they say things to each other.
+    pub fn events(&self) -> Bus<'_> {
+        Bus(self)
     }
 
     /// The value of `--mod-option NAME=VALUE`; `None` when it was not given.
@@ -145,6 +153,24 @@ impl ModApi {
     /// Writes a line to the host's log.
     pub fn log(&self, level: LogLevel, message: &str) {
         services::log(&self.frame, level, message);
+    }
+
+    pub(super) fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// Registers something that is told synchronously.
+    pub(super) fn listen(
+        &self,
+        kind: &str,
+        spec: &Value,
+        hear: impl Fn(&Frame) + Send + Sync + 'static,
+    ) -> Result<Registration> {
+        let call = move |frame: &Frame| {
+            hear(frame);
+            Ok(())
+        };
+        self.add(kind, spec, Callable::new(Box::new(SyncEntry::new(call, self.runtime.clone()))))
     }
 
     fn add(&self, kind: &str, spec: &Value, callable: Callable) -> Result<Registration> {

@@ -8,7 +8,7 @@ mod read;
 mod write;
 
 pub(crate) use paths::PathSet;
-pub(crate) use read::{MAX_ARCHIVE, unpack};
+pub(crate) use read::{MAX_ARCHIVE, MAX_UNPACKED, unpack, write_file};
 pub(crate) use write::pack;
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use tar::{Archive, EntryType, Header};
 /// The most bytes that an archive may have.
 pub(crate) const MAX_ARCHIVE: u64 = 64 * 1024 * 1024;
 /// The most bytes that may come out of one.
-const MAX_UNPACKED: u64 = 256 * 1024 * 1024;
+pub(crate) const MAX_UNPACKED: u64 = 256 * 1024 * 1024;
 /// The most bytes of one extended header.
 const MAX_EXTENDED: u64 = 64 * 1024;
 /// The folder that an archive has everything in.
@@ -36,7 +36,7 @@ pub(crate) fn unpack(archive: &[u8], folder: &Path) -> Result<BTreeMap<String, F
     let mut files = BTreeMap::new();
     walk(archive, &mut |path, content| {
         if let Some(content) = content {
-            files.insert(path.to_owned(), write(content, &folder.join(path))?);
+            files.insert(path.to_owned(), write_file(content, &folder.join(path))?);
         }
         Ok(())
     })?;
@@ -44,7 +44,7 @@ pub(crate) fn unpack(archive: &[u8], folder: &Path) -> Result<BTreeMap<String, F
 }
 
 /// Writes one file: not executable, not writable, on the disk for good.
-fn write(content: &mut dyn Read, path: &Path) -> Result<FileHash, Error> {
+pub(crate) fn write_file(content: &mut dyn Read, path: &Path) -> Result<FileHash, Error> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).at("create", folder)?;
     let mut file = File::options().write(true).create_new(true).open(path).at("create", path)?;

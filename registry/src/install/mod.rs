@@ -5,22 +5,30 @@
 //! leaves is an unpacked package that nothing names, or a locked one that is not current; never half a package.
 //! Removing goes the other way: the caller's settings first, then lock, then pointer.
 
+mod check;
+mod commit;
+mod remote;
+
 use crate::{
     Error,
     archive::{MAX_ARCHIVE, unpack},
     disk,
-    hash::{self, FileHash},
-    lock::{self, Lock, LockedArtifact},
-    manifest::{Artifact, Manifest},
-    object::{self, HostFacts, Metadata, Refusal},
-    package::{self, Contents, PackageMod, ROOT},
-    store::{Held, Pointer, Store},
-    version::{MajorMinor, show},
+    fetch::FetchOptions,
+    hash,
+    lock::{self, Lock},
+    object::HostFacts,
+    package,
+    settings::Signing,
+    store::{Held, Store},
+    version::MajorMinor,
 };
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
+
+use check::Staged;
+pub use check::check_identity;
+pub(crate) use check::check_library;
+pub(crate) use remote::check_tag;
+pub use remote::rollback;
 
 /// What was installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +71,9 @@ pub enum Step {
     Waiting,
     /// The store is ours.
     Held,
-    /// The archive is unpacked.
+    /// The package is fetched.
+    Fetched,
+    /// The package is unpacked.
     Unpacked,
     /// The package is as its manifests say.
     Checked,
@@ -75,13 +85,46 @@ pub enum Step {
     Pointed,
 }
 
+/// What the user has said yes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Allowed {
+    /// A package that is signed by another key than before.
+    pub other_signer: bool,
+    /// A version older than one seen before.
+    pub downgrade: bool,
+    /// A tag that names another commit than before.
+    pub moved_tag: bool,
+}
+
+/// A package that passed every check and is about to be installed.
+#[derive(Debug)]
+pub struct Offer<'a> {
+    /// What the lock will say of it.
+    pub package: &'a lock::Package,
+    /// The entry that it takes the place of.
+    pub replaces: Option<&'a lock::Package>,
+    /// Its mods.
+    pub mods: &'a [InstalledMod],
+    /// One line each.
+    pub warnings: &'a [String],
+    /// Where it is unpacked, for a trial load.
+    pub root: &'a Path,
+}
+
+/// Says yes to an offer, or why not.
+pub type Review<'a> = dyn Fn(&Offer<'_>) -> Result<(), Error> + 'a;
+
 /// Installs into one scope and removes from it.
 pub struct Installer<'a> {
     scope_root: &'a Path,
     store: Store,
     host: &'a HostFacts,
     wait: bool,
+    allowed: Allowed,
+    signing: Signing,
+    fetching: FetchOptions,
     progress: &'a dyn Fn(Step),
+    review: &'a Review<'a>,
 }
 
 /// Installs an archive that `mods pack` made, waiting for other installers.
@@ -114,12 +157,48 @@ pub fn remove(scope_root: &Path, id: &str) -> Result<(), Error> {
 impl<'a> Installer<'a> {
     /// An installer for a scope's folder that waits for others and tells nobody how far it is.
     pub fn new(scope_root: &'a Path, host: &'a HostFacts) -> Self {
-        Self { scope_root, store: Store::at(scope_root), host, wait: true, progress: &|_| {} }
+        Self {
+            scope_root,
+            store: Store::at(scope_root),
+            host,
+            wait: true,
+            allowed: Allowed::default(),
+            signing: Signing::default(),
+            fetching: FetchOptions::default(),
+            progress: &|_| {},
+            review: &|_| Ok(()),
+        }
     }
 
     /// Fails with `E_BUSY` where it would wait.
     pub fn no_wait(mut self) -> Self {
         self.wait = false;
+        self
+    }
+
+    /// Asks of packages what this setting asks.
+    pub fn signing(mut self, signing: Signing) -> Self {
+        self.signing = signing;
+        self
+    }
+
+    /// Takes what would be refused otherwise.
+    pub fn allow(mut self, allowed: Allowed) -> Self {
+        self.allowed = allowed;
+        self
+    }
+
+    /// Shows each new package before it is installed, when everything is known of it and nothing is done yet: to ask the
+    /// user, or to load it on trial. [`Error::Declined`] is how to say no. What is brought back as it is locked is not
+    /// shown.
+    pub fn review(mut self, review: &'a Review<'a>) -> Self {
+        self.review = review;
+        self
+    }
+
+    /// Fetches like this.
+    pub fn fetching(mut self, fetching: FetchOptions) -> Self {
+        self.fetching = fetching;
         self
     }
 
@@ -137,16 +216,11 @@ impl<'a> Installer<'a> {
         let bytes = disk::read_bounded(archive, MAX_ARCHIVE)?;
         let held = self.hold()?;
         let stage = held.stage()?;
-        let root = stage.path().join("package");
-        let files = self.unpack(&bytes, &root)?;
-        let contents = package::read(&root)?;
+        let staged = self.unpack(&bytes, stage.path())?;
         let name = archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let entry = lock::Package {
-            integrity: Some(hash::integrity_sha256(&bytes)),
-            resolved: contents.version.clone(),
-            ..lock::Package::new(format!("file:{}", contents.package_name()?), name)
-        };
-        self.commit(&held, Staged { root, files, contents }, entry)
+        let id = format!("file:{}", staged.contents.package_name()?);
+        let integrity = Some(hash::integrity_sha256(&bytes));
+        self.commit(&held, staged, lock::Package { integrity, ..lock::Package::new(id, name) }, None)
     }
 
     fn hold(&self) -> Result<Held<'_>, Error> {
@@ -156,167 +230,18 @@ impl<'a> Installer<'a> {
         Ok(held)
     }
 
-    fn unpack(&self, bytes: &[u8], root: &Path) -> Result<BTreeMap<String, FileHash>, Error> {
-        let files = unpack(bytes, root)?;
+    fn unpack(&self, bytes: &[u8], stage: &Path) -> Result<Staged, Error> {
+        let root = stage.join("package");
+        let files = unpack(bytes, &root)?;
         (self.progress)(Step::Unpacked);
-        Ok(files)
-    }
-
-    /// Checks a package that is unpacked in `tmp`, and makes it the current one of its id.
-    fn commit(&self, held: &Held<'_>, staged: Staged, mut entry: lock::Package) -> Result<Installed, Error> {
-        let mut lock = Lock::read(self.scope_root)?;
-        let mut warnings = staged.contents.warnings.clone();
-        entry.tree = hash::tree_digest(&staged.files);
-        entry.artifacts = self.check(&staged, &mut warnings)?;
-        entry.check(&Lock::path(self.scope_root))?;
-        (self.progress)(Step::Checked);
-        let reused = held.commit(&staged.root, &staged.files)?;
-        (self.progress)(Step::Stored);
-        let pointed = self.store.pointer(&entry.id).ok().flatten();
-        let replaced = lock.insert(entry.clone());
-        lock.write(self.scope_root)?;
-        (self.progress)(Step::Locked);
-        let pointer = Pointer { current: entry.clone(), previous: previous(&entry, pointed) };
-        held.write_pointer(&entry.id, &pointer)?;
-        (self.progress)(Step::Pointed);
-        held.collect_garbage(&lock)?;
-        Ok(Installed {
-            id: entry.id,
-            resolved: entry.resolved,
-            previous: replaced.and_then(|replaced| replaced.resolved),
-            tree: entry.tree,
-            reused,
-            mods: staged.contents.mods.iter().map(installed_mod).collect(),
-            warnings,
-        })
-    }
-
-    /// Compares every library with its manifest, for all targets, and refuses what could not be loaded here.
-    fn check(&self, staged: &Staged, warnings: &mut Vec<String>) -> Result<Vec<LockedArtifact>, Error> {
-        let mut rows = Vec::new();
-        let mut unusable = Vec::new();
-        for package_mod in &staged.contents.mods {
-            for artifact in &package_mod.manifest.artifacts {
-                staged.check_artifact(package_mod, artifact, self.host)?;
-                rows.push(locked(package_mod, artifact));
-            }
-            if let Err(error) = package_mod.manifest.choose(self.host) {
-                unusable.push(error);
-            }
-        }
-        let some_usable = unusable.len() < staged.contents.mods.len();
-        for error in unusable {
-            if !some_usable {
-                return Err(error);
-            }
-            warnings.push(error.to_string());
-        }
-        Ok(rows)
+        let contents = package::contents(&root)?.whole()?;
+        Ok(Staged { root, files, contents })
     }
 }
 
-/// The package to go back to: the one that is current until now, or, when that is the same, the one before it.
-fn previous(entry: &lock::Package, pointed: Option<Pointer>) -> Option<lock::Package> {
-    pointed.and_then(|pointer| {
-        if pointer.current.tree == entry.tree { pointer.previous } else { Some(pointer.current) }
-    })
-}
-
-/// A package that is unpacked but not installed.
-struct Staged {
-    root: PathBuf,
-    files: BTreeMap<String, FileHash>,
-    contents: Contents,
-}
-
-impl Staged {
-    fn check_artifact(
-        &self,
-        package_mod: &PackageMod,
-        artifact: &Artifact,
-        host: &HostFacts,
-    ) -> Result<(), Error> {
-        let path = in_package(&package_mod.path, &artifact.file);
-        let found = self.files.get(&path).ok_or_else(|| Error::Manifest {
-            path: in_package(&package_mod.path, crate::manifest::FILE_NAME).into(),
-            reason: format!("the package does not have the file: {path}"),
-        })?;
-        if (&found.sha256, found.size) != (&artifact.sha256, artifact.size) {
-            return Err(Error::HashMismatch {
-                path: path.into(),
-                expected: format!("sha256 {} of {} bytes", artifact.sha256, artifact.size),
-                found: format!("sha256 {} of {} bytes", found.sha256, found.size),
-            });
-        }
-        let bytes = disk::read_bounded(&self.root.join(&path), found.size)?;
-        check_library(&bytes, &package_mod.manifest, artifact, host)
-    }
-}
-
-/// Looks into a library: it is for the target that the manifest declares, it is the mod of the manifest, and when it is
-/// for this machine, it can be loaded.
-fn check_library(
-    bytes: &[u8],
-    manifest: &Manifest,
-    artifact: &Artifact,
-    host: &HostFacts,
-) -> Result<(), Error> {
-    let refused = |refusal| Error::Refused { file: artifact.file.clone().into(), refusal };
-    let inspection = object::inspect(bytes).map_err(refused)?;
-    let metadata =
-        object::check_declared(&inspection, &artifact.target).map_err(|refusal| match refusal {
-            Refusal::Machine { .. } | Refusal::Target { .. } => {
-                Error::TargetLies { file: artifact.file.clone(), target: artifact.target.clone(), refusal }
-            }
-            other => refused(other),
-        })?;
-    check_identity(manifest, &metadata, &artifact.file)?;
-    if artifact.target == host.target {
-        object::check(&inspection, host).map_err(refused)?;
-    }
-    Ok(())
-}
-
-/// Refuses a library that is another mod than its manifest says.
-///
-/// # Errors
-/// `E_IDENTITY`.
-pub fn check_identity(manifest: &Manifest, metadata: &Metadata, file: &str) -> Result<(), Error> {
-    let expected = identity(&manifest.name, &manifest.version, manifest.interface);
-    let found = identity(&metadata.name, &metadata.version, metadata.interface);
-    if expected == found {
-        return Ok(());
-    }
-    Err(Error::Identity { file: file.to_owned(), expected, found })
-}
-
-fn identity(name: &str, version: &semver::Version, interface: MajorMinor) -> String {
-    format!("{name} {version} for interface {}", show(interface))
-}
-
-fn installed_mod(package_mod: &PackageMod) -> InstalledMod {
-    let manifest = &package_mod.manifest;
-    InstalledMod {
-        name: manifest.name.clone(),
-        version: manifest.version.clone(),
-        interface: manifest.interface,
-        path: package_mod.path.clone(),
-        targets: manifest.artifacts.iter().map(|artifact| artifact.target.clone()).collect(),
-    }
-}
-
-fn locked(package_mod: &PackageMod, artifact: &Artifact) -> LockedArtifact {
-    LockedArtifact {
-        mod_name: package_mod.manifest.name.clone(),
-        path: package_mod.path.clone(),
-        interface: package_mod.manifest.interface,
-        artifact: artifact.clone(),
-    }
-}
-
-fn in_package(mod_path: &str, file: &str) -> String {
-    if mod_path == ROOT { file.to_owned() } else { format!("{mod_path}/{file}") }
-}
-
+#[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
+mod refusal_tests;
 #[cfg(test)]
 mod tests;

@@ -3,40 +3,41 @@ use crate::{
     Candidate, State,
     fixtures::{Mod, host, target},
     installed,
+    manifest::{Artifact, Manifest},
 };
-use std::{cell::RefCell, fs};
+use std::{cell::RefCell, fs, path::PathBuf};
 
-struct Scope {
-    dir: tempfile::TempDir,
+pub(super) struct Scope {
+    pub(super) dir: tempfile::TempDir,
 }
 
 impl Scope {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { dir: tempfile::tempdir().unwrap() }
     }
 
-    fn root(&self) -> PathBuf {
+    pub(super) fn root(&self) -> PathBuf {
         self.dir.path().join("scope")
     }
 
-    fn archive(&self, packed: &Mod) -> PathBuf {
+    pub(super) fn archive(&self, packed: &Mod) -> PathBuf {
         packed.pack(self.dir.path())
     }
 
-    fn install(&self, packed: &Mod) -> Result<Installed, Error> {
+    pub(super) fn install(&self, packed: &Mod) -> Result<Installed, Error> {
         install_archive(&self.root(), &self.archive(packed), &host())
     }
 
     /// What a start would find: names of good mods, codes of problems.
-    fn start(&self) -> Vec<String> {
+    pub(super) fn start(&self) -> Vec<String> {
         installed(&self.root(), &host()).into_iter().map(said).collect()
     }
 
-    fn trees(&self) -> usize {
+    pub(super) fn trees(&self) -> usize {
         fs::read_dir(self.root().join("mods/.registry/store")).unwrap().count()
     }
 
-    fn leftovers(&self) -> usize {
+    pub(super) fn leftovers(&self) -> usize {
         fs::read_dir(self.root().join("mods/.registry/tmp")).unwrap().count()
     }
 }
@@ -48,12 +49,12 @@ fn said(candidate: Candidate) -> String {
     }
 }
 
-fn newer() -> Mod {
+pub(super) fn newer() -> Mod {
     Mod { version: "1.3.0", ..Mod::default() }
 }
 
 /// An archive of these files, below `package/`.
-fn archive(dir: &Path, files: &[(&str, &[u8])]) -> PathBuf {
+pub(super) fn archive(dir: &Path, files: &[(&str, &[u8])]) -> PathBuf {
     let files = files.iter().map(|(path, content)| ((*path).to_owned(), content.to_vec())).collect();
     let path = dir.join("hand-made.tgz");
     fs::write(&path, crate::archive::pack(&files).unwrap()).unwrap();
@@ -61,7 +62,7 @@ fn archive(dir: &Path, files: &[(&str, &[u8])]) -> PathBuf {
 }
 
 /// The text of a manifest with these artefacts.
-fn manifest(name: &str, artifacts: &[(&str, &str, &[u8])]) -> String {
+pub(super) fn manifest(name: &str, artifacts: &[(&str, &str, &[u8])]) -> String {
     let rows = artifacts.iter().map(|(target, file, bytes)| {
         let hash = crate::hash_bytes(bytes);
         Artifact {
@@ -184,153 +185,25 @@ fn one_package_may_have_several_mods() {
 }
 
 #[test]
-fn what_could_not_be_loaded_is_not_installed() {
-    let scope = Scope::new();
-    scope.install(&newer()).unwrap();
-    let before = fs::read(Lock::path(&scope.root())).unwrap();
-    let with_host = |change: &dyn Fn(&mut HostFacts)| {
-        let mut host = host();
-        change(&mut host);
-        install_archive(&scope.root(), &scope.archive(&Mod::default()), &host).unwrap_err().code()
-    };
-    assert_eq!(with_host(&|host| host.target = "riscv64gc-unknown-linux-gnu".to_owned()), "E_NO_ARTIFACT");
-    assert_eq!(with_host(&|host| host.glibc = Some((2, 1))), "E_GLIBC");
-    assert_eq!(with_host(&|host| host.interface = (2, 0)), "E_INTERFACE_MAJOR");
-    assert_eq!(with_host(&|host| host.interface = (0, 9)), "E_INTERFACE_MAJOR");
-    let missing = install_archive(&scope.root(), Path::new("/no/such.tgz"), &host()).unwrap_err();
-    assert_eq!(missing.code(), "E_IO");
-    assert_eq!(fs::read(Lock::path(&scope.root())).unwrap(), before);
-    assert_eq!((scope.trees(), scope.leftovers()), (1, 0));
-    assert_eq!(scope.start(), ["review-guard 1.3.0"]);
-}
-
-#[test]
-fn a_package_that_is_not_as_its_manifest_says_is_refused() {
-    let scope = Scope::new();
-    let library = Mod::default().library();
-    let target = target();
-    let code = |files: &[(&str, &[u8])]| {
-        let result = install_archive(&scope.root(), &archive(scope.dir.path(), files), &host());
-        assert_eq!((scope.trees(), scope.leftovers()), (0, 0));
-        result.unwrap_err().code()
-    };
-    let good = manifest("review-guard", &[(&target, "a.so", &library)]);
-    assert_eq!(code(&[("readme.md", b"")]), "E_NO_MODS");
-    assert_eq!(code(&[("mod.toml", b"schema = 1")]), "E_MANIFEST");
-    assert_eq!(code(&[("mod.toml", b"schema = 7")]), "E_MOD_SCHEMA");
-    assert_eq!(code(&[("mod.toml", good.as_bytes())]), "E_MANIFEST");
-    assert_eq!(code(&[("mod.toml", good.as_bytes()), ("a.so", b"other")]), "E_HASH_MISMATCH");
-    assert_eq!(
-        code(&[("mod.toml", good.as_bytes()), ("a.so", &library), ("package.json", b"{")]),
-        "E_MANIFEST"
-    );
-    let text = manifest("review-guard", &[(&target, "a.so", b"hello")]);
-    assert_eq!(code(&[("mod.toml", text.as_bytes()), ("a.so", b"hello")]), "E_NOT_A_LIBRARY");
-    let renamed = manifest("other", &[(&target, "a.so", &library)]);
-    assert_eq!(code(&[("mod.toml", renamed.as_bytes()), ("a.so", &library)]), "E_IDENTITY");
-}
-
-#[test]
-fn threat_22_swapped_targets_with_right_hashes_are_refused() {
+fn bare_libraries_are_mods_too_and_only_that_of_this_machine_is_looked_for() {
     let scope = Scope::new();
     let mine = Mod::default().library();
-    let other = Mod { target: "aarch64-unknown-linux-gnu".to_owned(), ..Mod::default() }.library();
-    let mut other_machine = other.clone();
-    other_machine[18..20].copy_from_slice(&183u16.to_le_bytes());
-    let attempt = |rows: &[(&str, &str, &[u8])]| {
-        let text = manifest("review-guard", rows);
-        let mut files: Vec<(&str, &[u8])> = rows.iter().map(|(_, file, bytes)| (*file, *bytes)).collect();
-        files.push(("mod.toml", text.as_bytes()));
-        install_archive(&scope.root(), &archive(scope.dir.path(), &files), &host())
-            .map_err(|error| error.code())
-    };
-    let target = target();
-    let arm = "aarch64-unknown-linux-gnu";
-    assert_eq!(attempt(&[(arm, "a.so", &mine), (&target, "b.so", &other_machine)]), Err("E_TARGET_LIES"));
-    assert_eq!(attempt(&[(&target, "a.so", &mine), (arm, "b.so", &other)]), Err("E_TARGET_LIES"));
-    assert!(attempt(&[(&target, "a.so", &mine), (arm, "b.so", &other_machine)]).is_ok());
+    let mut other = Mod { target: "aarch64-unknown-linux-gnu".to_owned(), ..Mod::default() }.library();
+    other[18..20].copy_from_slice(&183u16.to_le_bytes());
+    let path = archive(
+        scope.dir.path(),
+        &[
+            ("package.json", br#"{"name":"bare","version":"0.1.0"}"#),
+            ("mods/libreview_guard.so", &mine),
+            ("mods/review_guard.so", &other),
+        ],
+    );
+    install_archive(&scope.root(), &path, &host()).unwrap();
+    let State::Ok(found) = installed(&scope.root(), &host()).remove(0).state else { panic!() };
+    assert_eq!((found.path.as_str(), found.size), ("mods/libreview_guard.so", mine.len() as u64));
+    assert_eq!(fs::read(found.library).unwrap(), mine);
+    assert_eq!(scope.start().len(), 1);
     assert_eq!(Lock::read(&scope.root()).unwrap().packages()[0].artifacts.len(), 2);
-}
-
-#[test]
-fn threat_23_a_crash_at_any_step_leaves_a_store_that_the_next_installation_mends() {
-    let steps = [Step::Held, Step::Unpacked, Step::Checked, Step::Stored, Step::Locked, Step::Pointed];
-    for stop in steps {
-        let scope = Scope::new();
-        scope.install(&Mod::default()).unwrap();
-        let archive = scope.archive(&newer());
-        let status = crash_at(&scope.root(), &archive, stop);
-        assert!(!status.success());
-        let found = scope.start();
-        let allowed: &[&str] = match stop {
-            Step::Locked => &["E_LOCK_DRIFT"],
-            Step::Pointed => &["review-guard 1.3.0"],
-            _ => &["review-guard 1.2.0"],
-        };
-        assert_eq!(found, allowed, "{stop:?}");
-        install_archive(&scope.root(), &archive, &host()).unwrap();
-        assert_eq!(scope.start(), ["review-guard 1.3.0"], "{stop:?}");
-        assert_eq!((scope.trees(), scope.leftovers()), (2, 0), "{stop:?}");
-    }
-}
-
-/// Runs an installation in a process of its own, which ends itself at this step without cleaning up.
-fn crash_at(root: &Path, archive: &Path, stop: Step) -> std::process::ExitStatus {
-    std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "install::tests::child_of_the_crash_test", "--nocapture"])
-        .env("REGISTRY_TEST_CRASH", format!("{stop:?}"))
-        .env("REGISTRY_TEST_ROOT", root)
-        .env("REGISTRY_TEST_ARCHIVE", archive)
-        .output()
-        .unwrap()
-        .status
-}
-
-#[test]
-fn child_of_the_crash_test() {
-    let (Some(stop), Some(root), Some(archive)) = (
-        std::env::var_os("REGISTRY_TEST_CRASH"),
-        std::env::var_os("REGISTRY_TEST_ROOT"),
-        std::env::var_os("REGISTRY_TEST_ARCHIVE"),
-    ) else {
-        return;
-    };
-    let stop = stop.into_string().unwrap();
-    let abort = |step: Step| {
-        if stop == "none" || format!("{step:?}") != stop {
-            return;
-        }
-        std::process::abort();
-    };
-    let host = host();
-    Installer::new(Path::new(&root), &host).progress(&abort).archive(Path::new(&archive)).unwrap();
-}
-
-#[test]
-fn threat_23_eight_installers_at_once() {
-    let scope = Scope::new();
-    let names = ["a", "b", "c", "d"];
-    let archives: Vec<PathBuf> =
-        names.iter().map(|name| scope.archive(&Mod { name, ..Mod::default() })).collect();
-    let children: Vec<_> = archives
-        .iter()
-        .chain(&archives)
-        .map(|archive| {
-            std::process::Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "install::tests::child_of_the_crash_test"])
-                .env("REGISTRY_TEST_CRASH", "none")
-                .env("REGISTRY_TEST_ROOT", scope.root())
-                .env("REGISTRY_TEST_ARCHIVE", archive)
-                .stdout(std::process::Stdio::null())
-                .spawn()
-                .unwrap()
-        })
-        .collect();
-    for mut child in children {
-        assert!(child.wait().unwrap().success());
-    }
-    assert_eq!(scope.start(), ["a 1.2.0", "b 1.2.0", "c 1.2.0", "d 1.2.0"]);
-    assert_eq!((scope.trees(), scope.leftovers()), (4, 0));
 }
 
 #[test]
@@ -348,21 +221,17 @@ fn the_steps_are_told_in_order() {
 }
 
 #[test]
-fn who_does_not_want_to_wait_is_told_that_another_is_at_work() {
+fn a_rollback_goes_back_and_forth() {
     let scope = Scope::new();
-    let archive = scope.archive(&Mod::default());
-    let store = Store::at(&scope.root());
-    let _held = store.hold(None).unwrap();
-    let host = host();
-    let root = scope.root();
-    let error = Installer::new(&root, &host).no_wait().archive(&archive).unwrap_err();
-    assert_eq!(error.code(), "E_BUSY");
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_full_disk_is_an_error_of_the_disk() {
-    let archive = crate::archive::pack(&BTreeMap::from([("a".to_owned(), vec![1; 10])])).unwrap();
-    let error = unpack(&archive, Path::new("/proc/self/nothing")).unwrap_err();
-    assert_eq!(error.code(), "E_IO");
+    scope.install(&Mod::default()).unwrap();
+    scope.install(&newer()).unwrap();
+    let back =
+        |id: &str| rollback(&scope.root(), id).map(|package| package.resolved).map_err(|error| error.code());
+    assert_eq!(back("file:review-guard"), Ok(Some("1.2.0".to_owned())));
+    assert_eq!(scope.start(), ["review-guard 1.2.0"]);
+    assert_eq!(back("file:review-guard"), Ok(Some("1.3.0".to_owned())));
+    assert_eq!(scope.start(), ["review-guard 1.3.0"]);
+    assert_eq!(back("file:none"), Err("E_UNKNOWN_PACKAGE"));
+    scope.install(&Mod { name: "other", ..Mod::default() }).unwrap();
+    assert_eq!(back("file:other"), Err("E_NO_PREVIOUS"));
 }

@@ -47,7 +47,7 @@ pub const FILE_NAME: &str = "mods.lock";
 const VERSION: i64 = 1;
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A lock file.
+/// A lock file; its packages and their artefacts are sorted at all times.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Lock {
     packages: Vec<Package>,
@@ -179,10 +179,8 @@ impl Lock {
     /// # Errors
     /// `E_LOCK` for values that TOML cannot hold.
     pub fn to_toml(&self) -> Result<String, Error> {
-        let mut sorted = self.clone();
-        sorted.sort();
-        toml::to_string(&Raw { version: VERSION, packages: sorted.packages })
-            .map_err(|error| broken(Path::new(FILE_NAME), error.to_string()))
+        let raw = Raw { version: VERSION, packages: self.packages.clone() };
+        toml::to_string(&raw).map_err(|error| broken(Path::new(FILE_NAME), error.to_string()))
     }
 
     /// Replaces the lock of a scope, the old file or the new one being there at any time.

@@ -125,3 +125,16 @@ fn a_lock_that_is_not_there_is_empty_and_one_that_is_written_is_whole() {
     assert_eq!(Lock::read(dir.path()).unwrap(), lock);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in r#"version = 1\n(\[\[package\]\]\n|\[\[package.artifact\]\]\n|(id|source|tree|path|ref_kind) = "[a-z:./]{0,6}"\n|.{0,20}\n){0,12}"#) {
+        if let Ok(lock) = Lock::parse(&text, Path::new("mods.lock")) {
+            let written = lock.to_toml().unwrap();
+            assert_eq!(Lock::parse(&written, Path::new("mods.lock")).unwrap(), lock);
+            for package in lock.packages() {
+                let _ = package.check(Path::new("mods.lock"));
+            }
+        }
+    }
+}

@@ -154,3 +154,38 @@ fn the_interface_is_compared_before_anything_is_loaded() {
     assert_eq!(manifest("2.0").choose(&mac).unwrap_err().code(), "E_INTERFACE_MAJOR");
     assert_eq!(manifest("1.1").choose(&mac).unwrap_err().code(), "E_INTERFACE_MINOR");
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in r#"(schema = 1\n|name = "[a-z./]{0,4}"\n|\[\[artifact\]\]\n|size = -?[0-9]{1,20}\n|[a-z]+ = [\[{"0-9]{0,5}\n|.{0,20}\n){0,12}"#) {
+        if let Ok(parsed) = Manifest::parse(&text, Path::new("mod.toml")) {
+            let written = parsed.manifest.to_toml().unwrap();
+            assert_eq!(Manifest::parse(&written, Path::new("mod.toml")).unwrap().manifest.to_toml().unwrap(), written);
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_whatever_the_words(
+        description in proptest::option::of(".{0,40}"),
+        targets in proptest::collection::btree_set("[a-z0-9_]{1,8}-[a-z]{1,8}", 0..5),
+    ) {
+        let artifacts = targets.into_iter().map(|target| Artifact {
+            file: format!("bin/x-{target}"),
+            target,
+            sha256: HASH.to_owned(),
+            size: 3,
+            glibc: None,
+        });
+        let manifest = Manifest {
+            name: "a".to_owned(),
+            version: semver::Version::new(1, 0, 0),
+            interface: (1, 0),
+            description,
+            license: None,
+            signer: None,
+            artifacts: artifacts.collect(),
+        };
+        let parsed = Manifest::parse(&manifest.to_toml().unwrap(), Path::new("mod.toml")).unwrap();
+        assert_eq!(parsed, Parsed { manifest, warnings: vec![] });
+    }
+}

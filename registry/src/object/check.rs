@@ -46,7 +46,7 @@ pub fn check_declared(inspection: &Inspection, target: &str) -> Result<Metadata,
     Ok(metadata.clone())
 }
 
-fn metadata(inspection: &Inspection) -> Result<&Metadata, Refusal> {
+pub(crate) fn metadata(inspection: &Inspection) -> Result<&Metadata, Refusal> {
     match (&inspection.metadata, &inspection.metadata_problem) {
         (Some(metadata), _) => Ok(metadata),
         (None, Some(reason)) => Err(Refusal::Metadata { reason: reason.clone() }),

@@ -13,7 +13,7 @@ mod metadata;
 mod refusal;
 
 pub use check::{HostFacts, check, check_declared};
-pub(crate) use check::{check_glibc, check_interface};
+pub(crate) use check::{check_glibc, check_interface, metadata};
 pub use inspect::{Format, Inspection, inspect};
 pub use metadata::{MAX_METADATA, Metadata};
 pub use refusal::Refusal;

@@ -17,7 +17,10 @@ fn an_archive_holds_manifest_library_and_package_json() {
     let root = dir.path().join("out");
     let files = archive::unpack(&fs::read(archive).unwrap(), &root).unwrap();
     let file = format!("bin/{}/libreview_guard.so", target());
-    assert_eq!(files.keys().map(String::as_str).collect::<Vec<_>>(), [&file, "mod.toml", "package.json"]);
+    assert_eq!(
+        files.keys().map(String::as_str).collect::<Vec<_>>(),
+        [&file, "mod.toml", "mods.sums", "package.json"]
+    );
     let manifest = Manifest::read(&root).unwrap();
     let hash = hash_bytes(&library);
     let expected = Manifest {
@@ -39,7 +42,7 @@ fn an_archive_holds_manifest_library_and_package_json() {
     assert_eq!(
         fs::read_to_string(root.join("package.json")).unwrap(),
         "{\n  \"name\": \"review-guard\",\n  \"version\": \"1.2.0\",\n  \"description\": \"guards\",\n  \"license\": \"MIT\",\n  \
-         \"files\": [\n    \"mod.toml\",\n    \"bin\"\n  ],\n  \"commandcode\": {\n    \"mods\": [\n      \".\"\n    ]\n  }\n}\n"
+         \"files\": [\n    \"mod.toml\",\n    \"bin\",\n    \"mods.sums\",\n    \"mods.sums.minisig\"\n  ],\n  \"commandcode\": {\n    \"mods\": [\n      \".\"\n    ]\n  }\n}\n"
     );
 }
 
@@ -72,4 +75,22 @@ fn what_could_never_be_loaded_is_not_packed() {
     );
     assert_eq!(code(&library, &|input| input.artifacts.push(input.artifacts[0].clone())), "E_MANIFEST");
     assert_eq!(code(&library, &|input| input.artifacts[0].path = "/no/such/file".into()), "E_IO");
+}
+
+#[test]
+fn a_signature_that_is_none_is_not_packed() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = Mod::default().input(dir.path(), &Mod::default().library());
+    let key = "RWQBAQEBAQEBAYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c";
+    let seen = std::cell::RefCell::new(String::new());
+    let sign = |sums: &str| {
+        *seen.borrow_mut() = sums.to_owned();
+        Ok("no signature".to_owned())
+    };
+    assert_eq!(pack_signed(&input, key, &sign).unwrap_err().code(), "E_SIGNATURE");
+    let sums = seen.into_inner();
+    let paths: Vec<&str> = sums.lines().map(|line| line.rsplit(' ').next().unwrap()).collect();
+    let file = format!("bin/{}/libreview_guard.so", target());
+    assert_eq!(paths, ["1.2.0", &file, "mod.toml", "package.json"]);
+    assert!(!dir.path().join("review-guard-1.2.0.tgz").exists());
 }

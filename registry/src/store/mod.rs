@@ -12,7 +12,7 @@
 use crate::{
     Error, disk,
     error::IoContext,
-    hash::{self, FileHash, hash_file},
+    hash::{self, FileHash, hash_file, is_sha256},
     lock,
     portable::check_path,
 };
@@ -83,14 +83,12 @@ impl Store {
 
     /// Refuses a store that another user could have changed.
     pub(crate) fn check_permissions(&self) -> Result<(), Error> {
+        self.check_folder(&self.root)?;
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
             let refuse = |reason| Err(Error::Permissions { path: self.root.clone(), reason });
             let metadata = self.root.symlink_metadata().at("look at", &self.root)?;
-            if !metadata.is_dir() {
-                return refuse("expected a folder, remove what is there and run cmd mods update");
-            }
             if metadata.uid() != rustix::process::geteuid().as_raw() {
                 return refuse("it belongs to another user, take it over with chown");
             }
@@ -101,9 +99,22 @@ impl Store {
         Ok(())
     }
 
+    /// A folder of the store is a folder, or is not there yet. A repository could bring a link with it, that leads
+    /// writing and sweeping to another place.
+    fn check_folder(&self, path: &Path) -> Result<(), Error> {
+        match path.symlink_metadata() {
+            Ok(metadata) if !metadata.is_dir() => Err(Error::Permissions {
+                path: path.to_owned(),
+                reason: "expected a folder and no link, remove it and run cmd mods update",
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// Makes the folders, takes the lock, sweeps what a crash left. `wait` is called once when another process has the
     /// lock; without it that is an error.
     pub(crate) fn hold(&self, wait: Option<&dyn Fn()>) -> Result<Held<'_>, Error> {
+        self.check_folder(&self.root)?;
         fs::create_dir_all(&self.root).at("create", &self.root)?;
         disk::set_mode(&self.root, 0o700)?;
         let path = self.root.join(".lock");
@@ -174,6 +185,7 @@ impl Held<'_> {
         let tmp = self.store.tmp();
         disk::remove_tree(&tmp)?;
         for folder in [tmp, self.store.trees()] {
+            self.store.check_folder(&folder)?;
             fs::create_dir_all(&folder).at("create", &folder)?;
             disk::set_mode(&folder, 0o700)?;
         }
@@ -193,7 +205,8 @@ impl Held<'_> {
     /// replaced. True when it was there.
     pub(crate) fn commit(&self, staged: &Path, files: &BTreeMap<String, FileHash>) -> Result<bool, Error> {
         let target = self.store.tree_dir(&hash::tree_digest(files));
-        if target.symlink_metadata().is_ok() {
+        self.store.check_folder(&target)?;
+        if target.exists() {
             if tree_files(&target).is_ok_and(|found| found == *files) {
                 return Ok(true);
             }
@@ -211,7 +224,12 @@ impl Held<'_> {
     }
 
     pub(crate) fn write_pointer(&self, id: &str, pointer: &Pointer) -> Result<(), Error> {
-        let path = self.store.root.join(pointer_path(id)?);
+        let place = pointer_path(id)?;
+        place
+            .ancestors()
+            .skip(1)
+            .try_for_each(|folder| self.store.check_folder(&self.store.root.join(folder)))?;
+        let path = self.store.root.join(place);
         let bytes = serde_json::to_vec_pretty(pointer).map_err(|error| Error::Io {
             action: "write",
             path: path.clone(),
@@ -250,8 +268,9 @@ impl Held<'_> {
         }
         let trees = self.store.trees();
         for entry in fs::read_dir(&trees).at("list", &trees)? {
-            let path = entry.at("list", &trees)?.path();
-            if !used.contains(&path) {
+            let entry = entry.at("list", &trees)?;
+            let path = entry.path();
+            if is_sha256(&entry.file_name().to_string_lossy()) && !used.contains(&path) {
                 disk::remove_tree(&path)?;
             }
         }

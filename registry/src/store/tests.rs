@@ -75,6 +75,37 @@ fn threat_14_a_store_that_others_may_write_to_is_refused() {
     assert_eq!(store.check_permissions().unwrap_err().code(), "E_PERMISSIONS");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_place_of_a_folder_leads_nowhere() {
+    for link in ["", "store", "file", "file/review-mod"] {
+        let dir = tempfile::tempdir().unwrap();
+        let precious = dir.path().join("precious");
+        fs::create_dir(&precious).unwrap();
+        fs::write(precious.join("letter"), "dear").unwrap();
+        let store = Store::at(dir.path());
+        let place = if link.is_empty() { store.root().to_owned() } else { store.root().join(link) };
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&precious, &place).unwrap();
+        let attempt = || {
+            let held = store.hold(None)?;
+            let pointer = Pointer { current: package("file:review-mod", TREE), previous: None };
+            held.write_pointer("file:review-mod", &pointer)?;
+            held.collect_garbage(&Lock::default())
+        };
+        assert_eq!(attempt().unwrap_err().code(), "E_PERMISSIONS", "{link}");
+        assert_eq!(fs::read_dir(&precious).unwrap().count(), 1, "{link}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::at(dir.path());
+    fs::create_dir_all(store.root()).unwrap();
+    fs::create_dir(dir.path().join("precious")).unwrap();
+    std::os::unix::fs::symlink(dir.path().join("precious"), store.root().join("tmp")).unwrap();
+    drop(store.hold(None).unwrap());
+    assert!(dir.path().join("precious").is_dir());
+    assert!(store.root().join("tmp").symlink_metadata().unwrap().is_dir());
+}
+
 #[test]
 fn one_installer_at_a_time() {
     let dir = tempfile::tempdir().unwrap();

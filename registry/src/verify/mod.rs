@@ -4,9 +4,10 @@ use crate::{
     Error,
     hash::tree_digest,
     lock::{self, Lock, LockedArtifact},
-    manifest::Manifest,
     object::HostFacts,
-    package::ROOT,
+    package,
+    settings::Signing,
+    signature::KeyTrust,
     store::{Store, tree_files},
     version::MajorMinor,
 };
@@ -71,16 +72,50 @@ pub fn installed(scope_root: &Path, host: &HostFacts) -> Vec<Candidate> {
     };
     let mut found = Vec::new();
     for package in lock.packages() {
-        let lock_path = Lock::path(scope_root);
-        match package.check(&lock_path).and_then(|()| current(&store, package)) {
-            Ok(root) => {
-                found.extend(mods(package).into_iter().map(|row| candidate(&root, package, row, host)))
-            }
-            Err(error) => found.push(problem(&package.id, None, error)),
-        }
+        found.extend(candidates(scope_root, &store, package, host));
     }
     found.extend(without_entry(&store, &lock));
     found
+}
+
+/// What `mods verify` shows of an installed package.
+#[derive(Debug)]
+pub struct Verdict {
+    /// Its lock entry.
+    pub package: lock::Package,
+    /// Whether all its files, for all targets, are as they were locked.
+    pub files: Result<(), Error>,
+    /// How far its key is known.
+    pub key: KeyTrust,
+    /// Its mods on this machine.
+    pub mods: Vec<Candidate>,
+}
+
+/// Hashes all that is installed in a scope, and says of each package what is known of it.
+///
+/// # Errors
+/// `E_LOCK`, `E_LOCK_VERSION`, `E_IO` for a lock that cannot be read. A bad package is a bad verdict.
+pub fn verdicts(scope_root: &Path, host: &HostFacts, signing: &Signing) -> Result<Vec<Verdict>, Error> {
+    let store = Store::at(scope_root);
+    let lock = Lock::read(scope_root)?;
+    let verdict = |package: &lock::Package| Verdict {
+        files: verify_tree(scope_root, package),
+        key: signing.trust_in(package),
+        mods: candidates(scope_root, &store, package, host),
+        package: package.clone(),
+    };
+    Ok(lock.packages().iter().map(verdict).collect())
+}
+
+fn candidates(scope_root: &Path, store: &Store, package: &lock::Package, host: &HostFacts) -> Vec<Candidate> {
+    let root = package.check(&Lock::path(scope_root)).and_then(|()| current(store, package));
+    match root {
+        Ok(root) => {
+            let rows = mods(package, &host.target);
+            rows.into_iter().map(|row| candidate(&root, package, row, host)).collect()
+        }
+        Err(error) => vec![problem(&package.id, None, error)],
+    }
 }
 
 /// Hashes all files of an installed package and compares them with the lock.
@@ -89,7 +124,17 @@ pub fn installed(scope_root: &Path, host: &HostFacts) -> Vec<Candidate> {
 /// `E_NOT_INSTALLED`, `E_LOCK_DRIFT`, `E_PERMISSIONS`, `E_IO`.
 pub fn verify_tree(scope_root: &Path, package: &lock::Package) -> Result<(), Error> {
     package.check(&Lock::path(scope_root))?;
-    let root = current(&Store::at(scope_root), package)?;
+    let store = Store::at(scope_root);
+    current(&store, package)?;
+    verify_store(&store, package)
+}
+
+/// The same for a package that is in the store, whether it is current or not.
+pub(crate) fn verify_store(store: &Store, package: &lock::Package) -> Result<(), Error> {
+    let root = store.tree_dir(&package.tree);
+    if !root.is_dir() {
+        return Err(Error::NotInstalled { package: package.id.clone() });
+    }
     let found = tree_digest(&tree_files(&root)?);
     same(package, "the files", &package.tree, &found)
 }
@@ -107,10 +152,19 @@ fn current(store: &Store, package: &lock::Package) -> Result<PathBuf, Error> {
     if root.is_dir() { Ok(root) } else { Err(missing()) }
 }
 
-/// One row for each mod of a package.
-fn mods(package: &lock::Package) -> Vec<&LockedArtifact> {
+/// One row for each mod of a package. A mod that is a bare library has one path for each target: that of this machine
+/// stands for it, when there is one.
+fn mods<'a>(package: &'a lock::Package, target: &str) -> Vec<&'a LockedArtifact> {
+    let rows = &package.artifacts;
+    let here = |row: &LockedArtifact| row.artifact.target == target;
+    let elsewhere = |row: &LockedArtifact| {
+        !here(row)
+            && rows
+                .iter()
+                .any(|other| here(other) && other.mod_name == row.mod_name && other.path != row.path)
+    };
     let mut seen = BTreeSet::new();
-    package.artifacts.iter().filter(|row| seen.insert((&row.path, &row.mod_name))).collect()
+    rows.iter().filter(|row| !elsewhere(row) && seen.insert((&row.path, &row.mod_name))).collect()
 }
 
 fn candidate(root: &Path, package: &lock::Package, row: &LockedArtifact, host: &HostFacts) -> Candidate {
@@ -126,8 +180,8 @@ fn candidate(root: &Path, package: &lock::Package, row: &LockedArtifact, host: &
 
 /// The mod of a row, when its manifest says of this machine's library what the lock says.
 fn find(root: &Path, package: &lock::Package, row: &LockedArtifact, host: &HostFacts) -> Result<Mod, Error> {
-    let dir = if row.path == ROOT { root.to_owned() } else { root.join(&row.path) };
-    let manifest = Manifest::read(&dir)?.manifest;
+    let dir = package::folder(root, &row.path);
+    let manifest = package::read_mod(root, &row.path)?.manifest;
     same(package, "the mod's name", &row.mod_name, &manifest.name)?;
     let chosen = manifest.choose(host)?;
     let found = LockedArtifact {
@@ -201,7 +255,7 @@ fn problem(package: &str, mod_name: Option<&str>, error: Error) -> Candidate {
     }
 }
 
-fn same(package: &lock::Package, what: &str, expected: &str, found: &str) -> Result<(), Error> {
+pub(crate) fn same(package: &lock::Package, what: &str, expected: &str, found: &str) -> Result<(), Error> {
     if expected == found { Ok(()) } else { Err(drift(package, what, expected, found)) }
 }
 

@@ -212,3 +212,27 @@ fn a_start_writes_nothing() {
     installed(&root, &host());
     assert_eq!(tree_files(&root).unwrap(), before);
 }
+
+#[test]
+fn a_verdict_says_of_each_package_what_is_known_of_it() {
+    let (_dir, root) = scope_with(&["a", "b"]);
+    let mut lock = Lock::read(&root).unwrap();
+    let mut signed = lock.get("file:b").unwrap().clone();
+    signed.signer = Some("RW1".to_owned());
+    lock.insert(signed);
+    lock.write(&root).unwrap();
+    overwrite(&tree(&root).join("package.json"), b"{}");
+    let keys = std::collections::BTreeMap::from([("file:*".to_owned(), vec!["RW1".to_owned()])]);
+    let configured = Signing { keys, ..Signing::default() };
+    let said = |signing: &Signing| {
+        let row = |verdict: Verdict| {
+            let ok = verdict.mods.iter().filter(|found| matches!(found.state, State::Ok(_))).count();
+            (verdict.package.id, verdict.files.map_err(|error| error.code()), verdict.key, ok)
+        };
+        verdicts(&root, &host(), signing).unwrap().into_iter().map(row).collect::<Vec<_>>()
+    };
+    let a = ("file:a".to_owned(), Err("E_LOCK_DRIFT"), KeyTrust::Unsigned, 1);
+    let b = |key| ("file:b".to_owned(), Ok(()), key, 1);
+    assert_eq!(said(&Signing::default()), [a.clone(), b(KeyTrust::FirstUse("RW1".to_owned()))]);
+    assert_eq!(said(&configured), [a, b(KeyTrust::Configured("RW1".to_owned()))]);
+}

@@ -1,3 +1,5 @@
+mod code;
+
 use crate::object::Refusal;
 use std::{
     io,
@@ -28,6 +30,16 @@ pub enum Error {
         expected: &'static str,
         /// The name.
         name: String,
+    },
+    /// A source that cannot be read.
+    #[error(
+        "the package source is not usable, {reason}, expected npm:NAME[@VERSION], OWNER/REPO[@REF], git:HOST/PATH[@REF], https://HOST/PATH, or ./PATH, got: {text}"
+    )]
+    Source {
+        /// What is wrong with it.
+        reason: &'static str,
+        /// The source, without what is secret in it.
+        text: String,
     },
     /// A manifest that is missing or cannot be read.
     #[error("the manifest {} cannot be used, correct it or get the package anew: {reason}", path.display())]
@@ -223,6 +235,122 @@ pub enum Error {
         /// Hash and size of the file.
         found: String,
     },
+    /// Not signed where it must be.
+    #[error(
+        "the package must be signed and is not, ask its author for a signed one, or change mods.signing: {package}"
+    )]
+    Unsigned {
+        /// The package's id.
+        package: String,
+    },
+    /// A signature that is not good.
+    #[error("the signature of {package} is not good, do not use the package, and tell its author: {reason}")]
+    BadSignature {
+        /// The package's id.
+        package: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Another key than the first time.
+    #[error(
+        "{package} was signed by another key before, ask its author why, then run cmd mods trust {package}, expected {expected}, got: {found}"
+    )]
+    SignerChanged {
+        /// The package's id.
+        package: String,
+        /// The key that is known.
+        expected: String,
+        /// The key it is signed with now.
+        found: String,
+    },
+    /// npm or git is not installed.
+    #[error(
+        "the program that fetches this package is not installed, install it or use an archive or a path: {program}"
+    )]
+    ToolMissing {
+        /// `npm` or `git`.
+        program: &'static str,
+    },
+    /// npm or git took too long.
+    #[error("fetching took more than {seconds} seconds, look at the network and try again: {program}")]
+    Timeout {
+        /// `npm` or `git`.
+        program: &'static str,
+        /// The limit.
+        seconds: u64,
+    },
+    /// npm or git failed.
+    #[error("could not fetch {what}, look at its name and version and at the network: {reason}")]
+    Fetch {
+        /// The package.
+        what: String,
+        /// What the program said.
+        reason: String,
+    },
+    /// Not on this machine, and the network is not to be used.
+    #[error("the package is not on this machine, run the command again without --offline: {package}")]
+    Offline {
+        /// The package's id.
+        package: String,
+    },
+    /// A tag that names another commit than before.
+    #[error(
+        "the tag {tag} of {package} was moved by its author, ask why, then run cmd mods update --accept-moved, expected {expected}, got: {found}"
+    )]
+    TagMoved {
+        /// The package's id.
+        package: String,
+        /// The tag.
+        tag: String,
+        /// The commit that is locked.
+        expected: String,
+        /// The commit that it names now.
+        found: String,
+    },
+    /// Another registry than before.
+    #[error(
+        "{package} came from another registry before, look at your npm settings, or remove and add the package, expected {expected}, got: {found}"
+    )]
+    RegistryChanged {
+        /// The package's id.
+        package: String,
+        /// The registry that is locked.
+        expected: String,
+        /// The registry that npm would use.
+        found: String,
+    },
+    /// An older version than was seen before.
+    #[error(
+        "{package} would go back to an older version, run cmd mods update --allow-downgrade if you want that, expected at least {expected}, got: {found}"
+    )]
+    Downgrade {
+        /// The package's id.
+        package: String,
+        /// The highest version that was seen.
+        expected: String,
+        /// The version that was resolved.
+        found: String,
+    },
+    /// Nothing to go back to.
+    #[error(
+        "there is no earlier version of the package here to go back to, add the version that you want: {package}"
+    )]
+    NoPrevious {
+        /// The package's id.
+        package: String,
+    },
+    /// The settings name a package that the lock does not have, or the other way round.
+    #[error("settings and lock do not agree, run cmd mods update: {reason}")]
+    LockOutdated {
+        /// What differs.
+        reason: String,
+    },
+    /// The user, or a trial, said no.
+    #[error("the package was not installed, and nothing was changed: {reason}")]
+    Declined {
+        /// Why.
+        reason: String,
+    },
     /// A package without mods.
     #[error(
         "the package ships no mod, expected a mod.toml, a mods/ folder, or commandcode.mods in its package.json: {package}"
@@ -231,38 +359,6 @@ pub enum Error {
         /// The package.
         package: String,
     },
-}
-
-impl Error {
-    /// The stable code, for people to search for and programs to tell apart.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Io { .. } => "E_IO",
-            Self::Name { .. } => "E_NAME",
-            Self::Manifest { .. } => "E_MANIFEST",
-            Self::ManifestSchema { .. } => "E_MOD_SCHEMA",
-            Self::NoArtifact { .. } => "E_NO_ARTIFACT",
-            Self::Refused { refusal, .. } => refusal.code(),
-            Self::TargetLies { .. } => "E_TARGET_LIES",
-            Self::Identity { .. } => "E_IDENTITY",
-            Self::Lock { .. } => "E_LOCK",
-            Self::LockVersion { .. } => "E_LOCK_VERSION",
-            Self::LockDrift { .. } => "E_LOCK_DRIFT",
-            Self::NotInstalled { .. } => "E_NOT_INSTALLED",
-            Self::NoLockEntry { .. } => "E_NO_LOCK_ENTRY",
-            Self::UnknownPackage { .. } => "E_UNKNOWN_PACKAGE",
-            Self::Permissions { .. } => "E_PERMISSIONS",
-            Self::Busy { .. } => "E_BUSY",
-            Self::Archive { .. } => "E_ARCHIVE",
-            Self::EntryPath { .. } => "E_ENTRY_PATH",
-            Self::EntryType { .. } => "E_ENTRY_TYPE",
-            Self::EntryDuplicate { .. } => "E_ENTRY_DUPLICATE",
-            Self::TooBig { .. } => "E_TOO_BIG",
-            Self::Integrity { .. } => "E_INTEGRITY",
-            Self::HashMismatch { .. } => "E_HASH_MISMATCH",
-            Self::NoMods { .. } => "E_NO_MODS",
-        }
-    }
 }
 
 /// Puts the file and what was tried into an error of the file system.

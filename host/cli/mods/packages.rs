@@ -1,0 +1,137 @@
+//! The packages that the settings name.
+
+use std::path::Path;
+
+use registry::{Source, lock::Lock};
+use serde_json::{Value, json};
+
+use crate::{
+    cli::output::Usage,
+    settings::{self, Loaded, Places, Scope},
+};
+
+/// Where the packages of a scope are named.
+const KEY: [&str; 2] = ["mods", "sources"];
+
+/// How alike two names must be for one to be meant by the other.
+const ALIKE: f64 = 0.75;
+
+/// A package that the settings of a scope name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) scope: Scope,
+    /// Its identity.
+    pub(super) id: String,
+    /// The source as it is written.
+    pub(super) text: String,
+}
+
+/// The scopes that there are, the project's first: it shadows the user's.
+pub(super) fn scopes(places: &Places) -> &'static [Scope] {
+    if places.project.is_some() { &[Scope::Project, Scope::User] } else { &[Scope::User] }
+}
+
+/// The packages of a scope, as its settings name them. An entry that cannot be read is its own identity.
+pub(super) fn entries(places: &Places, loaded: &Loaded, scope: Scope) -> Vec<Entry> {
+    let layer = match scope {
+        Scope::User => &loaded.user,
+        Scope::Project => &loaded.project,
+    };
+    let texts = layer.mods.sources.iter().map(|entry| entry.source.clone());
+    texts
+        .map(|text| Entry { scope, id: identity(places, scope, &text).unwrap_or_else(|| text.clone()), text })
+        .collect()
+}
+
+/// The identity of a source that stands in the settings of a scope.
+fn identity(places: &Places, scope: Scope, text: &str) -> Option<String> {
+    Source::parse(text).ok()?.identity(places.folder(scope), places.user_home.as_deref())
+}
+
+/// The identity of what somebody typed in `cwd`.
+fn typed_identity(places: &Places, cwd: &Path, typed: &str) -> Option<String> {
+    let source = Source::parse(typed.strip_prefix("path:").unwrap_or(typed)).ok()?;
+    source.identity(cwd, places.user_home.as_deref())
+}
+
+/// The one of these packages that was meant by what was typed in `cwd`.
+///
+/// # Errors
+/// None of them; a name that is much like it is told.
+pub(super) fn meant<'a>(
+    places: &Places,
+    known: &'a [Entry],
+    cwd: &Path,
+    typed: &str,
+) -> Result<&'a Entry, Usage> {
+    let id = typed_identity(places, cwd, typed);
+    let is_meant =
+        |entry: &&Entry| Some(&entry.id) == id.as_ref() || entry.id == typed || entry.text == typed;
+    if let Some(entry) = known.iter().find(is_meant) {
+        return Ok(entry);
+    }
+    let hint = match alike(known.iter().map(|entry| entry.id.as_str()), typed) {
+        Some(id) => format!("did you mean {id}?"),
+        None => "see cmd mods list".to_owned(),
+    };
+    Err(Usage(format!("no such package is named in the settings, {hint}: {typed}")))
+}
+
+/// The name that is most like what was typed. Of an identity its last part counts too.
+fn alike<'a>(names: impl Iterator<Item = &'a str>, typed: &str) -> Option<&'a str> {
+    let last = |name: &'a str| name.rsplit(['/', ':']).next().unwrap_or(name);
+    let likeness =
+        |name: &'a str| strsim::jaro_winkler(name, typed).max(strsim::jaro_winkler(last(name), typed));
+    let best = names.map(|name| (likeness(name), name)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(best.1).filter(|_| best.0 >= ALIKE)
+}
+
+/// What was locked in a scope without being named any more.
+pub(super) fn locked(places: &Places, scope: Scope) -> Vec<Entry> {
+    let lock = Lock::read(places.folder(scope)).unwrap_or_default();
+    let entry = |package: &registry::lock::Package| Entry {
+        scope,
+        id: package.id.clone(),
+        text: package.source.clone(),
+    };
+    lock.packages().iter().map(entry).collect()
+}
+
+/// Names a package in the settings of a scope. Where they name it already, the text alone is changed: a
+/// filter stays, and so does everything around it.
+pub(super) fn name(places: &Places, scope: Scope, id: &str, text: &str) -> settings::Result<()> {
+    settings::edit(&places.settings(scope), |document| {
+        let entries = document.get(&KEY).unwrap_or(Value::Null);
+        let entries = entries.as_array().map(Vec::as_slice).unwrap_or_default();
+        let place = entries.iter().position(|entry| is_of(places, scope, entry, id));
+        let Some(place) = place else { return document.append(&KEY, &json!(text)) };
+        if source(&entries[place]) == Some(text) {
+            return Ok(());
+        }
+        let index = place.to_string();
+        if entries[place].is_string() {
+            document.set(&["mods", "sources", &index], &json!(text))
+        } else {
+            document.set(&["mods", "sources", &index, "source"], &json!(text))
+        }
+    })
+}
+
+/// Takes a package out of the settings of a scope, and says whether it was there.
+pub(super) fn unname(places: &Places, scope: Scope, id: &str) -> settings::Result<bool> {
+    let path = places.settings(scope);
+    if !path.exists() {
+        return Ok(false);
+    }
+    let removed =
+        settings::edit(&path, |document| document.remove(&KEY, |entry| is_of(places, scope, entry, id)))?;
+    Ok(removed > 0)
+}
+
+fn is_of(places: &Places, scope: Scope, entry: &Value, id: &str) -> bool {
+    source(entry).is_some_and(|text| text == id || identity(places, scope, text).as_deref() == Some(id))
+}
+
+fn source(entry: &Value) -> Option<&str> {
+    entry.as_str().or_else(|| entry.get("source")?.as_str())
+}

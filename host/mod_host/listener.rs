@@ -1,0 +1,138 @@
+//! A mod that is told something synchronously, and what keeps mods that answer each other from going on
+//! for ever.
+
+use std::{
+    cell::Cell,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use mod_interface::{
+    abi::{Callable, OwnFrame},
+    types::NoticeLevel,
+};
+
+use super::{
+    Core,
+    adapter::{Entry, enter as enter_mod},
+    frame::{ModFrame, Question},
+    identity::ModIdentity,
+    journal::{Journal, place},
+};
+use crate::{events::EventBus, hooks::HookFault};
+
+/// A listener that holds the run up for longer is named.
+const SLOW: Duration = Duration::from_millis(50);
+
+/// What a listener raises or says reaches listeners in turn, this deep; a deeper one is a loop.
+const MAX_DEPTH: usize = 8;
+
+/// What may be told in all before the first telling is over: loops that fan out are not deep, but long.
+const MAX_TOLD: usize = 1024;
+
+/// Something of a mod that is told, and cannot answer.
+pub(crate) struct Listener {
+    bus: EventBus,
+    journal: Arc<Journal>,
+    owner: Arc<ModIdentity>,
+    /// Where it stands, for people: `on:<event>`, `bus:<channel>`.
+    place: String,
+    callable: Callable,
+    named_slow: AtomicBool,
+    failures: AtomicU64,
+}
+
+impl Listener {
+    pub(crate) fn new(core: &Arc<Core>, owner: &Arc<ModIdentity>, place: String, callable: Callable) -> Self {
+        Self {
+            bus: core.bus.clone(),
+            journal: Arc::clone(&core.journal),
+            owner: Arc::clone(owner),
+            place,
+            callable,
+            named_slow: AtomicBool::new(false),
+            failures: AtomicU64::new(0),
+        }
+    }
+
+    /// Tells it. A failure is told as one of `agent_id`.
+    pub(crate) fn tell(&self, core: &Arc<Core>, question: Question, agent_id: &Arc<str>) {
+        let frame = OwnFrame::new(ModFrame::new(core, &self.owner, question));
+        let start = Instant::now();
+        let entry = enter_mod(&self.journal, &self.owner, place::EVENT, |reply| {
+            self.callable.call(frame.frame(), reply)
+        });
+        let took = start.elapsed();
+        let fault = match entry {
+            Entry::Ready(answer) => answer.err(),
+            Entry::Pending(_) => Some(HookFault::Invalid("an observer cannot wait".to_owned())),
+        };
+        if took > SLOW && !self.named_slow.swap(true, Relaxed) {
+            let (id, place) = (&self.owner.id, self.place.trim_start_matches("on:"));
+            let notice = format!("{id} held the run up for {} ms on {place}", took.as_millis());
+            self.bus.emitter(Arc::clone(agent_id)).notice(NoticeLevel::Warning, notice);
+        }
+        if let Some(fault) = fault {
+            self.report(agent_id, &fault);
+        }
+    }
+
+    /// Told once: a listener that fails on the event of its own failure would be told for ever.
+    pub(crate) fn report(&self, agent_id: &Arc<str>, fault: &HookFault) {
+        if self.failures.fetch_add(1, Relaxed) == 0 {
+            let emitter = self.bus.emitter(Arc::clone(agent_id));
+            emitter.mod_error(&self.owner.id, &self.place, fault.to_string());
+        }
+    }
+}
+
+thread_local! {
+    /// How deep this thread is in listeners that make listeners hear something.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+    /// How often it has told something since it was in none.
+    static TOLD: Cell<usize> = const { Cell::new(0) };
+}
+
+/// That listeners are being told.
+pub(crate) struct Telling;
+
+/// Begins to tell listeners; not when it has become a loop.
+pub(crate) fn begin() -> Result<Telling, HookFault> {
+    let depth = DEPTH.get();
+    let told = if depth == 0 { 1 } else { TOLD.get() + 1 };
+    TOLD.set(told);
+    if depth >= MAX_DEPTH {
+        return Err(HookFault::Invalid(format!("mods answer each other in a loop, {MAX_DEPTH} deep")));
+    }
+    if told > MAX_TOLD {
+        return Err(HookFault::Invalid(format!("mods answer each other in a flood, {MAX_TOLD} times")));
+    }
+    DEPTH.set(depth + 1);
+    Ok(Telling)
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_deep_or_on_and_on_is_refused_and_the_next_is_told_again() {
+        let deep: Vec<_> = std::iter::from_fn(|| begin().ok()).take(2 * MAX_DEPTH).collect();
+        assert_eq!(deep.len(), MAX_DEPTH);
+        drop(deep);
+        let outer = begin().unwrap();
+        let told = std::iter::from_fn(|| begin().ok().map(drop)).take(2 * MAX_TOLD).count();
+        assert_eq!(told, MAX_TOLD - 1);
+        drop(outer);
+        assert!(begin().is_ok());
+    }
+}

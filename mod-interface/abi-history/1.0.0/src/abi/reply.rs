@@ -1,0 +1,140 @@
+use abi_stable::{
+    StableAbi,
+    std_types::{RNone, ROption, RString},
+};
+use async_ffi::FfiFuture;
+
+use super::Panic;
+
+/// How an entry into a mod ended. A number that is none of these counts as a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Status {
+    /// The answer is in the reply.
+    Ready = 0,
+    /// The answer is to come from the reply's future.
+    Pending = 1,
+    /// The mod's code returned an error; the reply says which.
+    Failed = 2,
+    /// The mod's code panicked; the reply says where.
+    Panicked = 3,
+}
+
+impl Status {
+    /// The status of that number.
+    pub const fn from_raw(raw: u32) -> Option<Self> {
+        match raw {
+            0 => Some(Self::Ready),
+            1 => Some(Self::Pending),
+            2 => Some(Self::Failed),
+            3 => Some(Self::Panicked),
+            _ => None,
+        }
+    }
+}
+
+/// The bits of [`Answer::flags`]. Unknown bits are ignored.
+pub struct Flags;
+
+impl Flags {
+    /// There is an opinion; without it the rest of the answer is not looked at.
+    pub const SOME: u64 = 1;
+    /// `text` has a value.
+    pub const TEXT: u64 = 1 << 1;
+    /// `json` has a value.
+    pub const JSON: u64 = 1 << 2;
+    /// `state` has a value: the calling mod's slot of `mod_state`, as JSON.
+    pub const STATE: u64 = 1 << 3;
+    /// The tool call is blocked.
+    pub const BLOCK: u64 = 1 << 4;
+    /// The run ends after the batch.
+    pub const TERMINATE: u64 = 1 << 5;
+    /// `is_error` was set; [`Self::IS_ERROR`] is its value.
+    pub const IS_ERROR_SET: u64 = 1 << 6;
+    /// The tool call counts as failed.
+    pub const IS_ERROR: u64 = 1 << 7;
+    /// The run goes on; the prompt is handled; the command's text is a prompt.
+    pub const GO_ON: u64 = 1 << 8;
+    /// The prompt is handled.
+    pub const HANDLED: u64 = 1 << 9;
+}
+
+/// What a mod answers: flags, and up to three texts. "No opinion" is all zeros and costs nothing.
+#[repr(C)]
+#[derive(StableAbi, Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// See [`Flags`].
+    pub flags: u64,
+    /// Plain text.
+    pub text: RString,
+    /// JSON text.
+    pub json: RString,
+    /// The new slot of `mod_state`, as JSON text.
+    pub state: RString,
+    /// JSON text of what later minor versions add; ignored by those that do not know it.
+    pub extension: RString,
+}
+
+impl Default for Answer {
+    fn default() -> Self {
+        Self {
+            flags: 0,
+            text: RString::new(),
+            json: RString::new(),
+            state: RString::new(),
+            extension: RString::new(),
+        }
+    }
+}
+
+/// A finished entry: its status, with the answer or the fault.
+#[repr(C)]
+#[derive(StableAbi, Debug, Clone, PartialEq, Eq)]
+pub struct Completed {
+    /// See [`Status`]; never `Pending`.
+    pub status: u32,
+    /// The answer, when ready.
+    pub answer: Answer,
+    /// What went wrong, when failed or panicked.
+    pub fault: RString,
+}
+
+impl Default for Completed {
+    fn default() -> Self {
+        Self { status: Status::Ready as u32, answer: Answer::default(), fault: RString::new() }
+    }
+}
+
+impl Completed {
+    /// An answer.
+    pub fn ready(answer: Answer) -> Self {
+        Self { answer, ..Self::default() }
+    }
+
+    /// A failure.
+    pub fn fault(status: Status, text: &str) -> Self {
+        Self { status: status as u32, fault: RString::from(text), ..Self::default() }
+    }
+}
+
+impl From<Panic> for Completed {
+    fn from(panic: Panic) -> Self {
+        Self::fault(Status::Panicked, &panic.0)
+    }
+}
+
+/// Where a mod puts its answer, or the future of it.
+#[repr(C)]
+#[derive(StableAbi)]
+pub struct Reply {
+    /// The answer, unless it is pending.
+    pub completed: Completed,
+    /// The future of a pending answer.
+    pub pending: ROption<FfiFuture<Completed>>,
+}
+
+impl Default for Reply {
+    fn default() -> Self {
+        Self { completed: Completed::default(), pending: RNone }
+    }
+}

@@ -1,0 +1,62 @@
+//! The contract between `cmd` and its native mods, and the SDK that mods are written with.
+//!
+//! A mod is a `cdylib` that calls [`export_mod!`] with an `async fn` that gets a [`ModApi`]:
+//!
+//! ```
+//! #![forbid(unsafe_code)]
+//! use mod_interface::prelude::*;
+//!
+//! async fn no_force_push(cmd: ModApi) -> Result<()> {
+//!     cmd.hooks(Hooks::new().before_tool_call(|call, _ctx| async move {
+//!         let forced = call.tool_name() == "shell_command" && call.input_json().contains("push --force");
+//!         Ok(forced.then(|| BeforeToolCall::block("No force pushes, please.")))
+//!     }))?;
+//!     Ok(())
+//! }
+//! # mod library { use super::*;
+//! export_mod!(super::no_force_push);
+//! # }
+//! # fn main() {}
+//! ```
+//!
+//! # Layers
+//! * [`types`]: plain data, shared by everybody.
+//! * [`abi`]: what crosses the line between host and mod. The host's `mod_host` and the SDK use it; a
+//!   mod never names it.
+//! * [`sdk`]: what authors write against, re-exported by [`prelude`].
+//!
+//! # Versions
+//! The crate's version is the interface's. A mod built against 1.x loads in every host of the same
+//! major and the same or a higher minor.
+#![deny(missing_docs)]
+// abi_stable's derives trip these two.
+#![allow(non_local_definitions, unused_braces)]
+
+pub mod abi;
+pub mod sdk;
+pub mod types;
+
+pub use sdk::{Error, ModApi, Result};
+
+/// All that a mod needs: `use mod_interface::prelude::*;`.
+pub mod prelude {
+    pub use crate::{export_mod, sdk::*, types::*};
+}
+
+/// For the expansion of this crate's macros only.
+#[doc(hidden)]
+pub mod __private {
+    pub use abi_stable::{
+        library::{__call_root_module_loader as call_root_module_loader, LibHeader, RootModuleResult},
+        prefix_type::WithMetadata,
+    };
+    pub use async_ffi::FfiFuture;
+
+    pub use crate::{
+        abi::{
+            Completed, Frame, ModRoot, ModRootRef, dashed, header, join, joined_len, metadata_parts,
+            mod_root, text,
+        },
+        sdk::{RuntimeHandle, start},
+    };
+}

@@ -1,0 +1,44 @@
+use serde_json::{Value, json};
+
+use super::{Exec, LogLevel, Result, Ui, services};
+use crate::abi::{Ctx, NumberField, TextField};
+
+impl Ctx {
+    /// The agent that asks: `main`, or a sub-agent's id.
+    pub fn agent_id(&self) -> &str {
+        self.frame().text(TextField::AgentId)
+    }
+
+    /// The workspace root.
+    pub fn cwd(&self) -> &str {
+        self.frame().text(TextField::Cwd)
+    }
+
+    /// Whether the run was interrupted.
+    pub fn cancelled(&self) -> bool {
+        self.frame().number(NumberField::Cancelled) != 0
+    }
+
+    /// The person at the keyboard.
+    pub fn ui(&self) -> Ui<'_> {
+        Ui(self.frame())
+    }
+
+    /// Runs a process.
+    pub fn exec(&self, command: &str) -> Exec {
+        Exec::new(self.frame(), command)
+    }
+
+    /// Writes a line to the host's log.
+    pub fn log(&self, level: LogLevel, message: &str) {
+        services::log(self.frame(), level, message);
+    }
+
+    /// Raises an event of the mod's own: `mod_event`, named `mod:<name>/<kind>`.
+    ///
+    /// # Errors
+    /// `kind` is empty or has a character that is not of `a-z0-9_-`.
+    pub fn emit(&self, kind: &str, data: &Value) -> Result<()> {
+        services::now(self.frame(), "emit", &json!({ "kind": kind, "data": data })).map(drop)
+    }
+}

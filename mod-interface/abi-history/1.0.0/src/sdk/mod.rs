@@ -1,0 +1,43 @@
+//! What authors write against: the mirror of the specification's `cmd` object, in Rust.
+//!
+//! Rules that hold everywhere:
+//! * Registration order is load order. Every `add_*`, `on` and `hooks` gives a [`Registration`].
+//! * An `Err`, a panic and a timeout all become a `mod_error` event that names the mod and the place;
+//!   the run goes on as if the mod had had no opinion.
+//! * Everything that a hook is given is owned and cheap to clone; nothing of the conversation is
+//!   copied until it is asked for.
+
+mod command;
+mod ctx;
+mod entry;
+mod error;
+mod event;
+mod exec;
+mod export;
+mod hooks;
+mod mod_api;
+mod runtime;
+mod services;
+mod tool;
+mod ui;
+mod views;
+
+pub use serde_json::{Value, json};
+
+pub use crate::abi::{
+    CommandCall, Context, Ctx, Event, Invocation, Prompt, RunEnd, SessionEvent, State, Stop, ToolCall,
+    ToolResult, Turn, TurnEnd,
+};
+pub use command::Command;
+pub use error::{Error, Result};
+pub use exec::{Exec, ExecOutput};
+#[doc(hidden)]
+pub use export::start;
+pub use hooks::Hooks;
+pub use mod_api::{ModApi, Registration};
+#[doc(hidden)]
+pub use runtime::RuntimeHandle;
+pub use services::LogLevel;
+pub use tool::Tool;
+pub use ui::Ui;
+pub use views::{BlockView, MessageView};

@@ -1,0 +1,166 @@
+use serde_json::{Value, json};
+
+use super::{
+    Command, Error, Exec, Hooks, LogLevel, Result, Tool, Ui, entry::SyncEntry, runtime::RuntimeHandle,
+    services,
+};
+use crate::{
+    abi::{Callable, Event, Frame, TextField},
+    types::EventKind,
+};
+
+/// What a mod's factory is given: registration verbs, and the host's services.
+///
+/// A clone is the same thing; keep one in a closure to use it later. Once the harness is gone, every
+/// call fails with a message that says so.
+#[derive(Clone)]
+pub struct ModApi {
+    frame: Frame,
+    runtime: RuntimeHandle,
+}
+
+/// One registration, to be undone.
+///
+/// Dropping it undoes nothing: most mods never need it.
+#[derive(Clone)]
+pub struct Registration {
+    frame: Frame,
+    id: u64,
+}
+
+impl Registration {
+    /// Whether it was accepted. Only a tool or a command can be refused.
+    pub fn is_active(&self) -> bool {
+        self.id != 0
+    }
+
+    /// Undoes just this registration. A second call does nothing. In the middle of a round it takes
+    /// effect at the next one.
+    pub fn dispose(&self) {
+        // The host is gone: so is the registration.
+        let _gone = services::now(&self.frame, "dispose", &json!({ "id": self.id }));
+    }
+}
+
+impl ModApi {
+    pub(crate) fn new(frame: Frame, runtime: RuntimeHandle) -> Self {
+        Self { frame, runtime }
+    }
+
+    /// The mod's name.
+    pub fn name(&self) -> &str {
+        self.frame.text(TextField::ModName)
+    }
+
+    /// The mod's id, `mod:<name>`: its slot of `mod_state`.
+    pub fn id(&self) -> &str {
+        self.frame.text(TextField::ModId)
+    }
+
+    /// The workspace root.
+    pub fn cwd(&self) -> &str {
+        self.frame.text(TextField::Cwd)
+    }
+
+    /// Registers hooks, behind those that are there. Several calls compose in order.
+    ///
+    /// # Errors
+    /// A hook was given twice in one [`Hooks`].
+    pub fn hooks(&self, hooks: Hooks) -> Result<Registration> {
+        if let Some(hook) = hooks.repeated() {
+            return Err(Error::msg(format!(
+                "a hook set twice in one Hooks; call hooks() once for each: {hook}"
+            )));
+        }
+        let spec = hooks.spec();
+        self.registered(self.frame.add_hooks(&spec, hooks.into_object(&self.runtime)))
+    }
+
+    /// Adds a tool, for the model to call from its next call on.
+    ///
+    /// One that cannot be added, because its name is taken or its schema is none, is told as a
+    /// `mod_error`; the mod goes on without it, and the registration [is not active](Registration::is_active).
+    ///
+    /// # Errors
+    /// The harness is gone.
+    pub fn add_tool(&self, tool: Tool) -> Result<Registration> {
+        let (spec, callable) = tool.into_parts(&self.runtime);
+        self.add("tool", &serde_json::to_value(spec)?, callable)
+    }
+
+    /// Adds a slash command. One that cannot be added is told as for [`Self::add_tool`].
+    ///
+    /// # Errors
+    /// The harness is gone.
+    pub fn add_command(&self, command: Command) -> Result<Registration> {
+        let (spec, callable) = command.into_parts(&self.runtime);
+        self.add("command", &spec, callable)
+    }
+
+    /// Observes an event: inline, in order, after the host's own listeners. It cannot change anything,
+    /// and should be quick, for the run waits.
+    ///
+    /// ```
+    /// # use mod_interface::prelude::*;
+    /// async fn count_tools(cmd: ModApi) -> Result<()> {
+    ///     let log = cmd.clone();
+    ///     cmd.on(EventKind::ToolCompleted, move |event| log.log(LogLevel::Info, event.tool_name()))?;
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The harness is gone.
+    pub fn on<F>(&self, kind: EventKind, observe: F) -> Result<Registration>
+    where
+        F: Fn(&Event) + Send + Sync + 'static,
+    {
+        let call = move |frame: &Frame| {
+            observe(Event::of(frame));
+            Ok(())
+        };
+        let callable = Callable::new(Box::new(SyncEntry::new(call, self.runtime.clone())));
+        self.add("event", &json!({ "kind": kind.as_str() }), callable)
+    }
+
+    /// The value of `--mod-option NAME=VALUE`; `None` when it was not given.
+    ///
+    /// # Errors
+    /// The harness is gone.
+    pub fn get_flag(&self, name: &str) -> Result<Option<String>> {
+        let value = services::now(&self.frame, "flag", &json!({ "name": name }))?;
+        Ok(serde_json::from_value(value)?)
+    }
+
+    /// The person at the keyboard.
+    pub fn ui(&self) -> Ui<'_> {
+        Ui(&self.frame)
+    }
+
+    /// Runs a process.
+    ///
+    /// ```
+    /// # use mod_interface::prelude::*;
+    /// async fn branch(cmd: &ModApi) -> Result<String> {
+    ///     let git = cmd.exec("git").args(["branch", "--show-current"]).await?;
+    ///     Ok(git.stdout.trim().to_owned())
+    /// }
+    /// ```
+    pub fn exec(&self, command: &str) -> Exec {
+        Exec::new(&self.frame, command)
+    }
+
+    /// Writes a line to the host's log.
+    pub fn log(&self, level: LogLevel, message: &str) {
+        services::log(&self.frame, level, message);
+    }
+
+    fn add(&self, kind: &str, spec: &Value, callable: Callable) -> Result<Registration> {
+        self.registered(self.frame.add(kind, &spec.to_string(), callable))
+    }
+
+    fn registered(&self, added: std::result::Result<u64, String>) -> Result<Registration> {
+        let id = added.map_err(Error::msg)?;
+        Ok(Registration { frame: self.frame.clone(), id })
+    }
+}

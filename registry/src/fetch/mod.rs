@@ -1,0 +1,41 @@
+//! Getting packages from elsewhere, by the `npm` and `git` programs that are there, with the user's own settings for
+//! proxies, certificates and credentials. Neither unpacks anything: what they bring is judged and written by this
+//! crate. Nothing of a package is run. A start never comes here.
+
+mod git;
+mod npm;
+mod process;
+
+pub(crate) use git::{fetch as git, tag_commit};
+pub(crate) use npm::fetch as npm;
+
+use std::{ffi::OsString, time::Duration};
+
+/// How to get packages.
+#[derive(Debug, Clone)]
+pub struct FetchOptions {
+    /// Only what is cached on this machine: npm's cache, and nothing for git.
+    pub offline: bool,
+    /// The transports that git may use, joined by `:`.
+    pub git_protocols: String,
+    /// Variables for `npm` and `git`, beside those of this process.
+    pub env: Vec<(OsString, OsString)>,
+    /// How long one run of either may take.
+    pub timeout: Duration,
+}
+
+impl Default for FetchOptions {
+    fn default() -> Self {
+        Self {
+            offline: false,
+            git_protocols: "https:ssh".to_owned(),
+            env: Vec::new(),
+            timeout: Duration::from_secs(300),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod fixtures;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! What runs unasked in print mode, through the program.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::{
+    run::{Ran, calls, shell},
+    session::Folders,
+};
+
+const SKIP: &str = "--dangerously-skip-permissions";
+
+/// What became of the one call of a run: `ran`, or why it was denied.
+fn fate(ran: &Ran) -> String {
+    let denied = ran.events_of("tool_denied");
+    let completed = ran.events_of("tool_completed").len();
+    match &denied[..] {
+        [] => {
+            assert_eq!((ran.code(), completed), (0, 1), "{ran:?}");
+            "ran".to_owned()
+        }
+        [denied] => {
+            assert_eq!((ran.code(), completed), (1, 0), "{ran:?}");
+            let stop_reason = &ran.events_of("run_end")[0]["result"]["stopReason"];
+            assert_eq!(stop_reason, "permission_denied");
+            denied["reason"].as_str().unwrap().to_owned()
+        }
+        more => panic!("{more:?}"),
+    }
+}
+
+/// What becomes of a call that reads, one that edits, and one that may do anything.
+fn fates(args: &[&str]) -> [String; 3] {
+    let folders = Folders::new();
+    let file = folders.work().join("file");
+    fs::write(&file, "old").unwrap();
+    let edit = json!({ "file_path": "file", "old_string": "old", "new_string": "new" });
+    let scenarios =
+        [calls("read_file", json!({ "file_path": "file" })), calls("edit_file", edit), shell("touch made")];
+    let args = [&["--output-format", "stream-json"], args].concat();
+    let fates = scenarios.map(|scenario| fate(&folders.play(&scenario, &args).run()));
+    let done = [fs::read_to_string(file).unwrap() == "new", folders.work().join("made").exists()];
+    assert_eq!(done, [&fates[1], &fates[2]].map(|fate| fate == "ran"), "{args:?}: {fates:?}");
+    fates
+}
+
+#[test]
+fn a_mode_lets_run_what_it_says_and_nothing_is_approved_by_nobody() {
+    let nobody = |rule| {
+        format!(
+            "nobody is there to allow this call; to allow it, start with --dangerously-skip-permissions, or add to \
+             the allow rules: {rule}"
+        )
+    };
+    let (edit, shell) = (nobody("edit_file(file)"), nobody("shell_command(touch made)"));
+    let plan = |tool| format!("only tools that read run in plan mode, got: {tool}");
+    let ran = || "ran".to_owned();
+    let cases: [(&[&str], _); 6] = [
+        (&[], [ran(), edit.clone(), shell.clone()]),
+        (&["--permission-mode", "default"], [ran(), edit, shell.clone()]),
+        (&["--permission-mode", "plan"], [ran(), plan("edit_file"), plan("shell_command")]),
+        (&["--permission-mode", "accept-edits"], [ran(), ran(), shell]),
+        (&["--permission-mode", "bypass"], [ran(), ran(), ran()]),
+        (&[SKIP], [ran(), ran(), ran()]),
+    ];
+    for (args, expected) in cases {
+        assert_eq!(fates(args), expected, "{args:?}");
+    }
+}
+
+#[test]
+fn rules_allow_what_they_name_and_deny_outranks_them() {
+    let allow_echo = &["--allow", "shell_command(echo *)"][..];
+    let denied = |rule: &str| format!("a deny rule forbids this call: {rule}");
+    let nobody = "nobody is there to allow this call";
+    let cases = [
+        ("echo a", allow_echo.to_vec(), "ran".to_owned()),
+        ("echo a; touch b", allow_echo.to_vec(), nobody.to_owned()),
+        ("echo $(touch b)", allow_echo.to_vec(), nobody.to_owned()),
+        ("touch b", allow_echo.to_vec(), nobody.to_owned()),
+        (
+            "echo a",
+            [allow_echo, &["--deny", "shell_command(echo a)"]].concat(),
+            denied("shell_command(echo a)"),
+        ),
+        ("echo b", [allow_echo, &["--deny", "shell_command(echo a)"]].concat(), "ran".to_owned()),
+        ("echo a", vec![SKIP, "--deny", "shell_command"], denied("shell_command")),
+        ("true; rm b", vec![SKIP, "--deny", "shell_command(rm *)"], denied("shell_command(rm *)")),
+        (
+            "echo a",
+            vec!["--permission-mode", "plan", "--allow", "shell_command"],
+            "only tools that read".to_owned(),
+        ),
+    ];
+    for (command, args, expected) in cases {
+        let args = [&["--output-format", "stream-json"], &args[..]].concat();
+        let fate = fate(&Folders::new().play(&shell(command), &args).run());
+        assert!(fate.starts_with(&expected), "{command} {args:?}: {fate}");
+    }
+}
+
+#[test]
+fn a_project_that_is_not_trusted_cannot_loosen_permissions() {
+    let folders = Folders::new();
+    fs::create_dir(folders.work().join(".commandcode")).unwrap();
+    let loose =
+        json!({ "permissions": { "mode": "bypass", "allow": ["shell_command"], "deny": ["read_file"] } });
+    fs::write(folders.work().join(".commandcode/settings.json"), loose.to_string()).unwrap();
+    let run = |scenario, args: &[&str]| {
+        let args = [&["--output-format", "stream-json"], args].concat();
+        fate(&folders.play(&scenario, &args).run())
+    };
+    assert!(run(shell("true"), &[]).starts_with("nobody is there to allow this call"));
+    let read = calls("read_file", json!({ "file_path": "file" }));
+    assert_eq!(run(read, &[SKIP]), "a deny rule forbids this call: read_file");
+    assert_eq!(run(shell("true"), &["--allow", "shell_command"]), "ran");
+}

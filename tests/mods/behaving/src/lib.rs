@@ -1,0 +1,46 @@
+//! Does each good thing that a mod can do: `--mod-option <name>.does=<what>,<what>`. What it says ends in
+//! the last letter of its name: tests make several mods of its library by writing another letter there, and
+//! compile it in under several names.
+#![forbid(unsafe_code)]
+
+mod bus;
+mod registering;
+mod tools;
+mod turns;
+
+use std::{
+    future::poll_fn,
+    task::{Context, Poll},
+};
+
+use mod_interface::prelude::*;
+
+export_mod!(behaving);
+
+/// The factory.
+pub async fn behaving(cmd: ModApi) -> Result<()> {
+    let does = cmd.get_flag("does")?.unwrap_or_default();
+    for what in does.split(',').filter(|what| !what.is_empty()) {
+        let me = cmd.name().chars().last().map(String::from).unwrap_or_default();
+        let hooks = tools::hooks(&me, what).or_else(|| turns::hooks(&me, what));
+        match hooks {
+            Some(hooks) => drop(cmd.hooks(hooks)?),
+            None if bus::add(&cmd, &me, what)? || registering::add(&cmd, &me, what)? => {}
+            None => return Err(Error::msg(format!("does not know how to do this: {what}"))),
+        }
+    }
+    Ok(())
+}
+
+/// Is pending at its first poll: the answer comes later.
+async fn later() {
+    let mut polled = false;
+    poll_fn(move |cx: &mut Context<'_>| {
+        if std::mem::replace(&mut polled, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}

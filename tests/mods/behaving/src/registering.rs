@@ -1,0 +1,88 @@
+//! Registers, and undoes it.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use mod_interface::prelude::*;
+
+/// Does `what` with registrations, if it is of them.
+pub(crate) fn add(cmd: &ModApi, me: &str, what: &str) -> Result<bool> {
+    let (api, me) = (cmd.clone(), me.to_owned());
+    match what {
+        "prompt-until-called" => {
+            let prompt = cmd.hooks(prompt(&me))?;
+            at_call(cmd, move || undo(&prompt))?;
+        }
+        "watch-until-called" => {
+            let watch =
+                cmd.on(EventKind::TurnEnd, move |_| api.ui().notify(&format!("{me} sees a turn end")))?;
+            at_call(cmd, move || undo(&watch))?;
+        }
+        "hear-until-called" => {
+            let hear = cmd.events().on("greetings", move |_| api.ui().notify(&format!("{me} hears")))?;
+            at_call(cmd, move || undo(&hear))?;
+        }
+        "tool-until-called" => {
+            let tool = cmd.add_tool(tool("early"))?;
+            at_call(cmd, move || undo(&tool))?;
+        }
+        "block-until-called" => {
+            let itself: Arc<OnceLock<Registration>> = Arc::default();
+            let known = Arc::clone(&itself);
+            let hooks = Hooks::new().before_tool_call_sync(move |_, _| {
+                known.get().into_iter().for_each(undo);
+                Ok(Some(BeforeToolCall::block(format!("blocked by {me}"))))
+            });
+            // It is set once, here.
+            let _set = itself.set(cmd.hooks(hooks)?);
+        }
+        "tool-at-call" => at_call(cmd, move || drop(api.add_tool(tool("late"))))?,
+        "command-until-called" => {
+            let command = cmd.add_command(
+                Command::new("wave", "Waves").run(|_| async { Ok(CommandOutcome::message("waved")) }),
+            )?;
+            at_call(cmd, move || undo(&command))?;
+        }
+        "prompt-again-at-call" => {
+            let first = cmd.hooks(prompt(&me))?;
+            cmd.hooks(prompt(&format!("{me}2")))?;
+            at_call(cmd, move || {
+                undo(&first);
+                drop(api.hooks(prompt(&format!("{me}3"))));
+            })?;
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn prompt(me: &str) -> Hooks {
+    let text = format!("prompt of {me}");
+    Hooks::new().append_system_prompt_sync(move |_, _| Ok(Some(text.clone())))
+}
+
+fn tool(name: &str) -> Tool {
+    let said = format!("{name} ran");
+    Tool::new(name, "Says that it ran").read_only().run(move |_| {
+        let said = said.clone();
+        async move { Ok(said) }
+    })
+}
+
+/// Twice is once.
+fn undo(registration: &Registration) {
+    registration.dispose();
+    registration.dispose();
+}
+
+/// Does it in the first tool call of a session, in the middle of a round.
+fn at_call(cmd: &ModApi, act: impl FnOnce() + Send + 'static) -> Result<()> {
+    let act = Arc::new(Mutex::new(Some(act)));
+    cmd.hooks(Hooks::new().before_tool_call_sync(move |_, _| {
+        let act = act.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(act) = act {
+            act();
+        }
+        Ok(None)
+    }))?;
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! Sessions with mods of `tests/mods/behaving`, once compiled in and once as shared libraries.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use futures::future::{BoxFuture, ready};
+use host::{
+    harness::HarnessBuilder,
+    tools::{Tool, ToolContext},
+};
+use memchr::memmem;
+use mod_interface::{
+    builtin_mod,
+    types::{AgentEvent, ContentBlock, EventPayload, ToolOutput, ToolSpec},
+};
+use serde_json::{Value, json};
+
+use super::session::{Folders, Record, library, play};
+
+/// The name that the library has as it is built.
+const NAME: &str = "behaving-a";
+
+/// Plays `turns` with mods that do what `does` says of each (`a`, `b`, `c`), in that order, once with the
+/// mods compiled in and once as shared libraries. Both must tell the same; that is given, a line an event.
+pub(crate) async fn both(turns: Value, does: &[(&'static str, &str)]) -> Vec<String> {
+    let compiled = one(&turns, does, |builder, letter, _| match letter {
+        "a" => builder.built_in(NAME, builtin_mod!("behaving-a", behaving::behaving)),
+        "b" => builder.built_in("behaving-b", builtin_mod!("behaving-b", behaving::behaving)),
+        _ => builder.built_in("behaving-c", builtin_mod!("behaving-c", behaving::behaving)),
+    });
+    let shared = one(&turns, does, |builder, letter, dir| builder.mods([renamed(letter, dir)]));
+    let (compiled, shared) = (compiled.await, shared.await);
+    assert_eq!(compiled, shared, "mods that are compiled in (left) and shared libraries (right) differ");
+    shared
+}
+
+async fn one(
+    turns: &Value,
+    does: &[(&'static str, &str)],
+    add: impl Fn(HarnessBuilder, &'static str, &Path) -> HarnessBuilder,
+) -> Vec<String> {
+    let folders = Folders::new();
+    let record = play(&folders, &json!({ "turns": turns }), |builder| {
+        let builder = builder.in_memory(true).tool(Arc::new(Echo::new()));
+        does.iter().fold(builder, |builder, (letter, does)| {
+            let option = (format!("behaving-{letter}.does"), (*does).to_owned());
+            add(builder, letter, folders.dir()).mod_options([option])
+        })
+    })
+    .await;
+    assert_eq!(record.warnings, Vec::<String>::new());
+    lines(&record)
+}
+
+/// The library with another letter at the end of its name.
+fn renamed(letter: &str, dir: &Path) -> PathBuf {
+    let (mut bytes, name) = (fs::read(library("behaving")).unwrap(), format!("behaving-{letter}"));
+    let places: Vec<_> = memmem::find_iter(&bytes, NAME).collect();
+    for at in places {
+        bytes[at..at + NAME.len()].copy_from_slice(name.as_bytes());
+    }
+    let path = dir.join(format!("lib{}.so", name.replace('-', "_")));
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// A turn that calls `echo` with these texts.
+pub(crate) fn echoes(texts: &[&str]) -> Value {
+    let call = |(index, text): (usize, &&str)| json!({ "id": format!("c{}", index + 1), "name": "echo", "input": { "text": text } });
+    json!({ "tool_calls": texts.iter().enumerate().map(call).collect::<Vec<_>>() })
+}
+
+/// Says its text; fails when it is `fail`.
+pub(crate) struct Echo(ToolSpec);
+
+impl Echo {
+    pub(crate) fn new() -> Self {
+        Self(ToolSpec {
+            name: "echo".to_owned(),
+            description: "Says its text.".to_owned(),
+            input_schema: json!({ "type": "object" }),
+            read_only: true,
+        })
+    }
+}
+
+impl Tool for Echo {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run(&self, input: Value, _: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        let text = input["text"].as_str().unwrap_or_default();
+        Box::pin(ready(if text == "fail" { ToolOutput::error(text) } else { ToolOutput::text(text) }))
+    }
+}
+
+/// The events, but for what depends on how busy the machine is.
+fn lines(record: &Record) -> Vec<String> {
+    record.events.iter().map(line).filter(|line| !line.contains(" held the run up for ")).collect()
+}
+
+fn line(event: &AgentEvent) -> String {
+    let text = |content: &[ContentBlock]| {
+        content.iter().map(|it| it.as_text().unwrap_or(it.kind())).collect::<Vec<_>>().join(" + ")
+    };
+    let kind = event.payload.kind().as_str();
+    let rest = match &event.payload {
+        EventPayload::RunEnd { result } => format!("{} {}", result.stop_reason.as_str(), result.turn_count),
+        EventPayload::TextDelta { delta } => delta.clone(),
+        EventPayload::MessageUpdate { message } => text(&message.content),
+        EventPayload::MessageEnd { content } => text(content),
+        EventPayload::ToolQueued { tool_call_id, input, .. } => format!("{tool_call_id} {input}"),
+        EventPayload::ToolRunning { tool_call_id, .. } => tool_call_id.clone(),
+        EventPayload::ToolCompleted { tool_call_id, result, .. } => {
+            format!("{tool_call_id}: {}", text(result))
+        }
+        EventPayload::ToolErrored { tool_call_id, error, .. } => format!("{tool_call_id}: {error}"),
+        EventPayload::ToolHookBlocked { tool_call_id, hook_output, .. } => {
+            format!("{tool_call_id}: {hook_output}")
+        }
+        EventPayload::Notice { message, .. } => message.clone(),
+        EventPayload::ModEvent { name, data, .. } => format!("{name} {data}"),
+        EventPayload::ModError { mod_id, hook, error } => format!("{mod_id} {hook}: {error}"),
+        EventPayload::RunError { error } => error.clone(),
+        _ => String::new(),
+    };
+    format!("{kind} {rest}").trim_end().to_owned()
+}
+
+/// What of `lines` begins with one of `kinds`.
+pub(crate) fn only<'a>(lines: &'a [String], kinds: &[&str]) -> Vec<&'a str> {
+    lines.iter().map(String::as_str).filter(|line| kinds.iter().any(|kind| line.starts_with(kind))).collect()
+}
