@@ -24,20 +24,24 @@ async fn eager(cmd: ModApi) -> Result<()> {
             .prepare_next_turn_sync(|_, _| {
                 Ok(Some(NextTurn { model: Some("a/b".to_owned()), ..NextTurn::default() }))
             })
-            .on_run_end_sync(|_, ctx| Ok(ctx.ui().notify("eager")))
+            .on_run_end_sync(|_, ctx| tell(ctx))
             .on_stop_sync(|_, _| Ok(StopDecision::Continue { reason: Some("eager".to_owned()) }))
             .transform_input_sync(|_, _| Ok(TransformInput::Transform { text: "eager".to_owned() }))
-            .on_session_start_sync(|_, ctx| Ok(ctx.ui().notify("eager")))
-            .on_session_end_sync(|_, ctx| Ok(ctx.ui().notify("eager"))),
+            .on_session_start_sync(|_, ctx| tell(ctx))
+            .on_session_end_sync(|_, ctx| tell(ctx)),
     )?;
+    Ok(())
+}
+
+fn tell(ctx: &Ctx) -> Result<()> {
+    ctx.ui().notify("eager");
     Ok(())
 }
 
 /// Asks the mods at one hook; all that comes of it.
 async fn ask(host: &Host, hook: Hook) -> String {
     let runner = host.runner();
-    let verdict = verdict(&runner.round(host.mods.handlers(), 1), hook).await;
-    verdict
+    verdict(&runner.round(host.mods.handlers(), 1), hook).await
 }
 
 async fn verdict(round: &Round<'_>, hook: Hook) -> String {
