@@ -7,6 +7,7 @@
 use std::{
     ops::ControlFlow::{self, Break, Continue},
     sync::Arc,
+    time::Duration,
 };
 
 use mod_interface::types::{AgentState, Hook, HookOutcome};
@@ -14,6 +15,9 @@ use mod_interface::types::{AgentState, Hook, HookOutcome};
 use super::{
     HookAnswer, HookFault, HookHandler, HookInput, HookResult, Interrupt, Scope, Subject, isolation::Faults,
 };
+
+/// How long a hook that is waited for in any case may take in all.
+const LAST_WAIT: Duration = Duration::from_secs(120);
 
 /// The handlers that have one hook, about to be asked.
 pub(super) struct Panel<'a> {
@@ -117,7 +121,12 @@ impl Panel<'_> {
     async fn ask(&self, handler: &dyn HookHandler, input: &Arc<HookInput>) -> HookResult {
         match (handler.call(input), self.interrupt) {
             (HookAnswer::Ready(result), _) => result,
-            (HookAnswer::Pending(answer), None) => answer.await,
+            // Its own time is bounded by the handler; what it asks of the host may take longer, but not
+            // for ever: the program is waiting to end.
+            (HookAnswer::Pending(answer), None) => {
+                let timeout = HookFault::Timeout(u64::try_from(LAST_WAIT.as_millis()).unwrap_or(u64::MAX));
+                tokio::time::timeout(LAST_WAIT, answer).await.unwrap_or(Err(timeout))
+            }
             // An answer that an interruption cut short is nobody's fault.
             (HookAnswer::Pending(answer), Some(interrupt)) => {
                 interrupt.limit(answer).await.unwrap_or(Ok(None))

@@ -207,3 +207,72 @@ fn enter_hook(core: &Core, owner: &ModIdentity, object: &HookObject, hook: Hook,
 fn decode(hook: Hook, answer: &Answer) -> crate::hooks::HookResult {
     decode_outcome(hook, answer).map_err(HookFault::Invalid)
 }
+
+#[cfg(test)]
+mod tests {
+    use abi_stable::std_types::RString;
+
+    use super::*;
+
+    /// What an entry comes to that leaves `reply` and returns `status`.
+    fn entered(status: u32, leave: impl FnOnce(&mut Reply)) -> Option<Result<Answer, HookFault>> {
+        let owner = ModIdentity::new(0, "a");
+        let entry = enter(&Arc::new(Journal::in_memory()), &owner, 0, |reply| {
+            leave(reply);
+            status
+        });
+        match entry {
+            Entry::Ready(answer) => Some(answer),
+            Entry::Pending(_) => None,
+        }
+    }
+
+    fn future(reply: &mut Reply) {
+        reply.pending = RSome(FfiFuture::new(std::future::ready(Completed::default())));
+    }
+
+    #[test]
+    fn an_entry_that_answers_nonsense_is_a_fault() {
+        let invalid = |text: &str| Some(Err(HookFault::Invalid(text.to_owned())));
+        assert_eq!(entered(77, |_| ()), invalid("an answer with a status that is none"));
+        assert_eq!(entered(77, future), invalid("an answer with a status that is none"));
+        assert_eq!(entered(Status::Pending as u32, |_| ()), invalid("a pending answer without a future"));
+        assert_eq!(entered(Status::Pending as u32, future), None);
+        assert_eq!(
+            entered(Status::Ready as u32, future),
+            Some(Ok(Answer::default())),
+            "the future is dropped"
+        );
+    }
+
+    #[test]
+    fn a_fault_comes_with_its_text() {
+        let fault = |reply: &mut Reply| reply.completed.fault = RString::from("why");
+        assert_eq!(entered(Status::Failed as u32, fault), Some(Err(HookFault::Error("why".to_owned()))));
+        assert_eq!(entered(Status::Panicked as u32, fault), Some(Err(HookFault::Panic("why".to_owned()))));
+    }
+
+    /// A future that is ready with this.
+    async fn pending(completed: Completed) -> Result<Answer, HookFault> {
+        let future = FfiFuture::new(std::future::ready(completed));
+        let entry = PendingEntry::new(future, Arc::new(Journal::in_memory()), 0, 0);
+        entry.bounded(&Clock::default(), Some(Duration::from_secs(1))).await
+    }
+
+    #[tokio::test]
+    async fn a_future_that_ends_with_pending_is_a_fault() {
+        let still_pending = Completed { status: Status::Pending as u32, ..Completed::default() };
+        let invalid = HookFault::Invalid("a pending answer without a future".to_owned());
+        assert_eq!(pending(still_pending).await, Err(invalid));
+    }
+
+    #[tokio::test]
+    async fn a_future_of_a_library_without_guards_may_panic() {
+        let panics = FfiFuture::new(async { std::panic::panic_any(5) });
+        let entry = PendingEntry::new(panics, Arc::new(Journal::in_memory()), 0, 0);
+        assert_eq!(
+            entry.bounded(&Clock::default(), None).await,
+            Err(HookFault::Panic("in a poll".to_owned()))
+        );
+    }
+}

@@ -48,3 +48,74 @@ pub(crate) fn library(dir: &Path) -> Result<PathBuf, LoadError> {
 fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).ok()?.modified().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn package(manifest: &str) -> TempDir {
+        let dir = TempDir::new().unwrap();
+        fs::create_dir(dir.path().join("package")).unwrap();
+        fs::write(dir.path().join("package/Cargo.toml"), manifest).unwrap();
+        dir
+    }
+
+    /// Builds nothing, but leaves what a build of that age leaves.
+    fn build(dir: &TempDir, target: &str, library: &str, age: u64) {
+        let path = dir.path().join(target).join(file(library));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let built = fs::File::create(path).unwrap();
+        built.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
+    }
+
+    fn file(library: &str) -> String {
+        format!("{}{library}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
+    }
+
+    fn found(dir: &TempDir) -> Result<PathBuf, String> {
+        let root = dir.path().canonicalize().unwrap();
+        let found = library(&dir.path().join("package")).map_err(|error| error.to_string());
+        found
+            .map(|path| path.strip_prefix(root).unwrap().to_owned())
+            .map_err(|error| error.replace(&dir.path().display().to_string(), "DIR"))
+    }
+
+    #[test]
+    fn the_newest_build_counts_of_the_package_or_of_its_workspace() {
+        let dir = package("[package]\nname = \"a-mod\"\n");
+        build(&dir, "package/target/debug", "a_mod", 30);
+        assert_eq!(found(&dir), Ok(Path::new("package/target/debug").join(file("a_mod"))));
+        build(&dir, "target/release", "a_mod", 20);
+        assert_eq!(found(&dir), Ok(Path::new("target/release").join(file("a_mod"))));
+        build(&dir, "target/debug", "a_mod", 10);
+        build(&dir, "target/debug", "another", 0);
+        assert_eq!(found(&dir), Ok(Path::new("target/debug").join(file("a_mod"))));
+    }
+
+    #[test]
+    fn a_library_may_have_a_name_of_its_own() {
+        let dir = package("[package]\nname = \"a-mod\"\n[lib]\nname = \"own\"\n");
+        build(&dir, "package/target/debug", "own", 0);
+        assert_eq!(found(&dir), Ok(Path::new("package/target/debug").join(file("own"))));
+    }
+
+    #[test]
+    fn a_folder_that_is_no_package_says_what_is_missing() {
+        let missing = |hint: &str| {
+            Err(format!(
+                "no mod here: expected a library, a directory with mod.toml, or a package that was built ({hint}): \
+                 DIR/package"
+            ))
+        };
+        let no_build = format!("no {} below target; run `cargo build`", file("a_mod"));
+        assert_eq!(found(&package("[package]\nname = \"a-mod\"\n")), missing(&no_build));
+        let workspace = package("[workspace]\n");
+        assert_eq!(found(&workspace), missing("its Cargo.toml: missing field `package`"));
+        fs::remove_file(workspace.path().join("package/Cargo.toml")).unwrap();
+        assert_eq!(found(&workspace), missing("there is no Cargo.toml either"));
+    }
+}

@@ -67,6 +67,8 @@ impl ModFrame {
     pub(crate) fn ask(&mut self, question: Question) {
         self.question = question;
         self.tool_input.take();
+        // Work that an earlier question left behind stops its own clock alone.
+        self.clock.renew();
     }
 
     pub(crate) fn clock(&self) -> &Clock {
@@ -266,14 +268,10 @@ impl FrameHost for ModFrame {
     }
 
     fn call(&self, service: &str, args: &str) -> FfiFuture<RResult<RString, RString>> {
-        let answer = self.asker().and_then(|asker| services::later(asker, service, args));
-        let clock = self.clock.clone();
+        let answer = self.asker().and_then(|asker| services::later(asker, self.clock.wait(), service, args));
         async move {
             let answer = match answer {
-                Ok(answer) => {
-                    let _standing = clock.wait();
-                    answer.await
-                }
+                Ok(answer) => answer.await,
                 Err(refused) => Err(refused),
             };
             answer.map(RString::from).map_err(RString::from).into()
@@ -289,3 +287,7 @@ impl FrameHost for ModFrame {
         services::add_hooks(&self.asker()?, spec, hooks)
     }
 }
+
+#[cfg(test)]
+#[path = "frame_tests.rs"]
+mod tests;

@@ -7,7 +7,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io,
+    io::{self, Write},
     path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
@@ -96,7 +96,9 @@ impl Journal {
     fn in_file(dir: &Path) -> io::Result<Self> {
         fs::create_dir_all(dir)?;
         let new = tempfile::Builder::new().prefix("run-").tempfile_in(dir)?;
-        new.as_file().set_len(BYTES as u64)?;
+        // Written out, not only made that long: a page that the disk has no room for would be a fault at
+        // the first store.
+        new.as_file().write_all(&vec![0; BYTES])?;
         // Locked before it has the name that a sweep looks for: nobody takes it for a dead run's.
         new.as_file().lock()?;
         let (words, path) = (map(new.as_file())?, new.path().with_extension("journal"));

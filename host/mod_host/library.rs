@@ -69,14 +69,22 @@ fn said(error: &libloading::Error) -> String {
 
 /// Opens a file that is one: a pipe or a device would hang or never end.
 fn open_regular(path: &Path) -> io::Result<File> {
-    let kind = std::fs::metadata(path)?;
+    let mut options = File::options();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // A pipe that nobody writes to is opened at once, and then refused.
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    }
+    let file = options.read(true).open(path)?;
+    let kind = file.metadata()?;
     if kind.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !kind.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
-    File::open(path)
+    Ok(file)
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -192,9 +200,10 @@ pub(crate) fn glibc_version() -> Option<(u32, u32)> {
     None
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
-    use std::{fs, io::Write, os::fd::AsRawFd};
+    use std::{fs, io::Write, os::fd::AsRawFd, path::Path, process::Command};
 
     use super::Sealed;
 
@@ -219,11 +228,33 @@ mod tests {
         assert!(sealed.place.0.set_len(0).is_err());
     }
 
+    /// A library with one function that gives a number.
+    fn numbered(dir: &Path, number: u32) {
+        fs::write(dir.join("lib.c"), format!("int number(void) {{ return {number}; }}")).unwrap();
+        let built =
+            Command::new("cc").args(["-shared", "-fPIC", "lib.c", "-o", "lib.so"]).current_dir(dir).status();
+        assert!(built.unwrap().success());
+    }
+
+    /// The loader knows libraries by name, which is that of a descriptor here: it must not come again.
+    #[test]
+    fn a_library_is_never_taken_for_one_that_was_loaded_before() {
+        let dir = tempfile::tempdir().unwrap();
+        for number in 1..4 {
+            numbered(dir.path(), number);
+            let library = Sealed::copy(&dir.path().join("lib.so")).unwrap().load().unwrap();
+            // SAFETY: the function has that signature.
+            let function = unsafe { library.get::<extern "C" fn() -> u32>(b"number\0") };
+            assert_eq!(function.unwrap()(), number);
+            std::mem::forget(library);
+        }
+    }
+
     #[test]
     fn a_pipe_is_refused_and_not_waited_for() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("pipe.so");
-        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        let made = Command::new("mkfifo").arg(&path).status().unwrap();
         assert!(made.success());
         let refused = Sealed::copy(&path).err().unwrap().to_string();
         assert_eq!(

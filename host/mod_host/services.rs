@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Core, adapter::HookAdapter, channels, channels::Channel, commands::ModCommand, frame::Question,
-    identity::ModIdentity, observers::Observer, tool::ModTool,
+    Core, adapter::HookAdapter, channels, channels::Channel, clock::Wait, commands::ModCommand,
+    frame::Question, identity::ModIdentity, observers::Observer, tool::ModTool,
 };
 use crate::{
     events::Emitter,
@@ -118,8 +118,14 @@ pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
     Ok("null".to_owned())
 }
 
-/// Answers a service later. The work runs on the host's runtime, whoever polls the answer.
-pub(crate) fn later(asker: Asker, service: &str, args: &str) -> Result<BoxFuture<'static, Answer>, String> {
+/// Answers a service later. The work runs on the host's runtime, whoever polls the answer, and the mod's
+/// clock stands as long as the work lasts: not for as long as the mod keeps the answer waiting.
+pub(crate) fn later(
+    asker: Asker,
+    standing: Wait,
+    service: &str,
+    args: &str,
+) -> Result<BoxFuture<'static, Answer>, String> {
     let ui = Arc::clone(&asker.core.ui);
     let work: BoxFuture<'static, Result<Value, String>> = match service {
         "exec" => Box::pin(exec(asker.core.cwd.to_path_buf(), asker.cancel(), parse(service, args)?)),
@@ -140,7 +146,11 @@ pub(crate) fn later(asker: Asker, service: &str, args: &str) -> Result<BoxFuture
         }
         _ => return Err(unknown(service)),
     };
-    let task = AbortOnDrop(asker.core.runtime.spawn(work));
+    let task = AbortOnDrop(asker.core.runtime.spawn(async move {
+        let answer = work.await;
+        drop(standing);
+        answer
+    }));
     Ok(Box::pin(async move {
         let answer = task.await.map_err(|_| "the host gave this call up".to_owned())?;
         answer.map(|value| value.to_string())
@@ -258,3 +268,8 @@ impl<T> Drop for AbortOnDrop<T> {
         self.0.abort();
     }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+#[path = "services_tests.rs"]
+mod tests;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use mod_interface::{
     abi::{Answer, Callable, OwnFrame, decode_tool},
-    types::{ContentBlock, ToolOutput, ToolSpec},
+    types::{ToolOutput, ToolSpec},
 };
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use super::{
     journal::place,
 };
 use crate::{
-    hooks::HookFault,
+    hooks::{HookFault, tool_content},
     tools::{Tool, ToolContext},
 };
 
@@ -68,7 +68,7 @@ impl Tool for ModTool {
             let answer = self.answer(&input, ctx).await;
             let output = answer.and_then(|answer| {
                 let output = decode_tool(&answer).map_err(HookFault::Invalid)?;
-                check(output)
+                tool_content(&output.content).map(|()| output)
             });
             output.unwrap_or_else(|fault| {
                 if !cancel.is_cancelled() {
@@ -77,17 +77,5 @@ impl Tool for ModTool {
                 ToolOutput::error(format!("The tool failed: {fault}"))
             })
         })
-    }
-}
-
-/// A result may hold what a model may be sent as one: text and pictures.
-fn check(output: ToolOutput) -> Result<ToolOutput, HookFault> {
-    let known =
-        |block: &ContentBlock| matches!(block, ContentBlock::Text { .. } | ContentBlock::Image { .. });
-    match output.content.iter().find(|block| !known(block)) {
-        None => Ok(output),
-        Some(block) => {
-            Err(HookFault::Invalid(format!("a tool's result is text and images, got: {}", block.kind())))
-        }
     }
 }

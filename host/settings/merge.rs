@@ -49,14 +49,14 @@ pub struct Mods {
 
 impl Loaded {
     /// Makes one value of both files. The project wins where both speak. What could make it more
-    /// dangerous counts only if it is `trusted`: its mods, its allow rules and its permission mode.
+    /// dangerous counts only if it is `trusted`: its mods, its model, its allow rules and its permission mode.
     /// What makes it safer, its deny rules, always counts.
     pub fn merge(&self, trusted: bool) -> Settings {
         let untrusted = Layer::default();
         let (user, project) = (&self.user, &self.project);
         let gated = if trusted { project } else { &untrusted };
         Settings {
-            model: project.model.clone().or_else(|| user.model.clone()),
+            model: gated.model.clone().or_else(|| user.model.clone()),
             permissions: Permissions {
                 mode: gated.permissions.mode.or(user.permissions.mode),
                 allow: joined(&user.permissions.allow, &gated.permissions.allow),
@@ -64,8 +64,8 @@ impl Loaded {
             },
             mods: Mods { user: user.mods.clone(), project: gated.mods.clone() },
             api: Api {
-                max_attempts: project.api.max_attempts.or(user.api.max_attempts),
-                base_delay_ms: project.api.base_delay_ms.or(user.api.base_delay_ms),
+                max_attempts: gated.api.max_attempts.or(user.api.max_attempts),
+                base_delay_ms: gated.api.base_delay_ms.or(user.api.base_delay_ms),
             },
             max_turns: project.max_turns.or(user.max_turns),
             tool_execution: project.tool_execution.or(user.tool_execution),
@@ -147,9 +147,14 @@ mod tests {
     fn an_untrusted_project_can_tighten_permissions_and_not_loosen_them() {
         let both = loaded(
             r#"{"permissions": {"mode": "default", "allow": ["a"], "deny": ["c"]}}"#,
-            r#"{"permissions": {"mode": "bypass", "allow": ["b"], "deny": ["d"]}, "mods": {"disabled": ["guard"], "paths": ["x"], "hookTimeoutMs": 0}}"#,
+            r#"{"model": "scripted/x", "api": {"maxAttempts": 99}, "permissions": {"mode": "bypass", "allow": ["b"], "deny": ["d"]}, "mods": {"disabled": ["guard"], "paths": ["x"], "hookTimeoutMs": 0}}"#,
         );
         let untrusted = both.merge(false);
+        assert_eq!(
+            (&untrusted.model, &untrusted.api),
+            (&None, &Api::default()),
+            "a scenario could call tools"
+        );
         let expected =
             loaded(r#"{"permissions": {"mode": "default", "allow": ["a"], "deny": ["c", "d"]}}"#, "{}");
         assert_eq!(untrusted.permissions, expected.user.permissions);

@@ -6,9 +6,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::support::{cmd::Start, fixtures::archive, session::library};
 use host::mod_host::host_facts;
 use serde_json::json;
+
+use crate::support::{
+    cmd::{Start, finish, program},
+    fixtures::archive,
+    session::library,
+    watch::opened,
+};
 
 /// Packs the misbehaving mod and installs it for the user.
 fn installed() -> Start {
@@ -330,4 +336,23 @@ fn mods_that_are_not_native_are_left_alone_and_told_of() {
         ran.stderr.lines().next(),
         Some("info: 3 TypeScript mods in DIR/home/mods are not native and were left alone")
     );
+}
+
+#[test]
+fn nothing_of_a_projects_mods_is_opened_by_a_start_that_does_not_load_them() {
+    let start = Start::new();
+    let mods = start.folders.work().join(".commandcode/mods");
+    fs::create_dir_all(mods.join("own")).unwrap();
+    fs::copy(library("misbehaving"), mods.join("libmisbehaving.so")).unwrap();
+    fs::write(mods.join("own/mod.toml"), manifest(&[])).unwrap();
+    let archive = archive("misbehaving", start.folders.dir());
+    registry::install_archive(mods.parent().unwrap(), &archive, &host_facts()).unwrap();
+    let model = start.folders.scenario(&json!({ "turns": [{ "text": "done" }] }));
+    let run = |more: &[&str]| {
+        let child = program(&start.folders).args(["-p", "go", "--model", &model]).args(more).spawn();
+        assert_eq!(finish(&start.folders, child.unwrap()).code, Some(i32::from(!more.is_empty())));
+    };
+    assert_eq!(opened(&mods, || run(&[])), 0);
+    // Now they are three of a name.
+    assert!(opened(&mods, || run(&["--dangerously-skip-permissions"])) > 0, "else it proves nothing");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::behaving::{both, echoes, only};
+use crate::support::behaving::{both, built_in_and_shared, echoes, only};
 
 fn done() -> Value {
     json!({ "text": "done" })
@@ -181,6 +181,26 @@ async fn what_on_turn_end_appends_stays_in_the_conversation() {
     let told = both(turns, &[("a", "say-at-end")]).await;
     let calls = [QUEUED, "tool_running c1", "tool_completed c1: x"];
     assert_eq!(told, session(&[calling(&calls), saying("done")], "end_turn 2"));
+}
+
+#[tokio::test]
+async fn a_mod_raises_events_under_its_own_name_alone() {
+    let told = both(json!([{ "text": "one" }]), &[("a", "forge")]).await;
+    let mut lines = session(&[saying("one")], "end_turn 1");
+    let forged = [
+        "mod_event mod:behaving-a/run_end {\"result\":\"forged\"}",
+        "mod_error mod:behaving-a onTurnStart: an event's kind is of a-z, 0-9, _ and -, got: mod:other/hello",
+    ];
+    lines.splice(2..2, forged.map(str::to_owned));
+    assert_eq!(told, lines);
+}
+
+#[tokio::test]
+async fn mods_that_are_compiled_in_come_first_and_those_of_the_caller_last() {
+    let expect = json!({ "system_contains": "\n\nprompt of b\n\nprompt of a" });
+    let told =
+        built_in_and_shared(json!([{ "text": "one", "expect": expect }]), ("b", "prompt"), ("a", "prompt"));
+    assert_eq!(told.await, session(&[saying("one")], "end_turn 1"));
 }
 
 #[tokio::test]

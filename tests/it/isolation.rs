@@ -24,16 +24,16 @@ async fn eager(cmd: ModApi) -> Result<()> {
             .prepare_next_turn_sync(|_, _| {
                 Ok(Some(NextTurn { model: Some("a/b".to_owned()), ..NextTurn::default() }))
             })
-            .on_run_end_sync(|_, ctx| tell(ctx))
+            .on_run_end_sync(|_, ctx| notify(ctx))
             .on_stop_sync(|_, _| Ok(StopDecision::Continue { reason: Some("eager".to_owned()) }))
             .transform_input_sync(|_, _| Ok(TransformInput::Transform { text: "eager".to_owned() }))
-            .on_session_start_sync(|_, ctx| tell(ctx))
-            .on_session_end_sync(|_, ctx| tell(ctx)),
+            .on_session_start_sync(|_, ctx| notify(ctx))
+            .on_session_end_sync(|_, ctx| notify(ctx)),
     )?;
     Ok(())
 }
 
-fn tell(ctx: &Ctx) -> Result<()> {
+fn notify(ctx: &Ctx) -> Result<()> {
     ctx.ui().notify("eager");
     Ok(())
 }

@@ -8,6 +8,7 @@ mod architecture;
 mod bad_files;
 #[cfg(target_os = "linux")]
 mod bad_input;
+#[cfg(target_os = "linux")]
 mod behaving;
 #[cfg(target_os = "linux")]
 mod channels;
@@ -39,5 +40,6 @@ mod registration;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;
+mod tool_input;
 #[cfg(target_os = "linux")]
 mod trust;

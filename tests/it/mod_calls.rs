@@ -8,7 +8,11 @@ use std::{
     time::Duration,
 };
 
-use host::{hooks::Mods, mod_host::Registered, tools::ToolContext};
+use host::{
+    hooks::{Mods, ToolCallInput},
+    mod_host::Registered,
+    tools::ToolContext,
+};
 use mod_interface::{builtin_mod, prelude::*};
 use tokio_util::sync::CancellationToken;
 
@@ -94,7 +98,7 @@ async fn observers_that_raise_events_in_a_loop_are_stopped_and_told() {
     let error = EventPayload::ModError {
         mod_id: "mod:echo".to_owned(),
         hook: "on:mod_event".to_owned(),
-        error: "answered something invalid: observers raise events in a loop, 8 deep".to_owned(),
+        error: "answered something invalid: mods answer each other in a loop, 8 deep".to_owned(),
     };
     assert_eq!((echoes, errors), (9, vec![error]), "the first, and one for each level");
 }
@@ -296,4 +300,32 @@ async fn tokio_works_inside_a_mod_that_asks_for_it() {
     let (output, ()) = tokio::join!(call(&host, "doze", &cancel), async { cancel.cancel() });
     assert_eq!(output, ToolOutput::error("The tool failed: interrupted"));
     assert_eq!(host.take_errors(), [[""; 3]; 0]);
+}
+
+/// Keeps what it is asked about.
+static ASKED: Mutex<Vec<(ToolCall, Ctx)>> = Mutex::new(Vec::new());
+
+async fn keeps(cmd: ModApi) -> Result<()> {
+    cmd.hooks(Hooks::new().before_tool_call(|call, ctx| async move {
+        ASKED.lock().unwrap().push((call, ctx));
+        Ok(None)
+    }))?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_mod_keeps_shows_what_it_was_asked_then() {
+    let host = Host::new();
+    host.load([compiled_in("keeps", builtin_mod!("keeps", keeps))]).await;
+    let runner = host.runner();
+    for name in ["first", "second"] {
+        let call = ToolCallInput { id: "c".into(), name: name.into(), input: json!({ "name": name }).into() };
+        runner.round(host.mods.handlers(), 1).before_tool_call(&state(), &call).await;
+    }
+    let asked = std::mem::take(&mut *ASKED.lock().unwrap());
+    let names: Vec<_> =
+        asked.iter().map(|(call, _)| (call.tool_name(), call.input_str("name").unwrap())).collect();
+    assert_eq!(names, [("first", "first".to_owned()), ("second", "second".to_owned())]);
+    let later = asked[0].1.exec("echo").args(["still", "served"]).await.unwrap();
+    assert_eq!(later.stdout, "still served\n");
 }

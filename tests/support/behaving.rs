@@ -26,15 +26,32 @@ const NAME: &str = "behaving-a";
 /// Plays `turns` with mods that do what `does` says of each (`a`, `b`, `c`), in that order, once with the
 /// mods compiled in and once as shared libraries. Both must tell the same; that is given, a line an event.
 pub(crate) async fn both(turns: Value, does: &[(&'static str, &str)]) -> Vec<String> {
-    let compiled = one(&turns, does, |builder, letter, _| match letter {
-        "a" => builder.built_in(NAME, builtin_mod!("behaving-a", behaving::behaving)),
-        "b" => builder.built_in("behaving-b", builtin_mod!("behaving-b", behaving::behaving)),
-        _ => builder.built_in("behaving-c", builtin_mod!("behaving-c", behaving::behaving)),
-    });
+    let compiled = one(&turns, does, |builder, letter, _| compiled_in(builder, letter));
     let shared = one(&turns, does, |builder, letter, dir| builder.mods([renamed(letter, dir)]));
     let (compiled, shared) = (compiled.await, shared.await);
     assert_eq!(compiled, shared, "mods that are compiled in (left) and shared libraries (right) differ");
     shared
+}
+
+/// Plays `turns` with one mod compiled in and one shared library; the library is given first.
+pub(crate) async fn built_in_and_shared(
+    turns: Value,
+    compiled: (&'static str, &str),
+    shared: (&'static str, &str),
+) -> Vec<String> {
+    let add = |builder, letter, dir: &Path| match letter == compiled.0 {
+        true => compiled_in(builder, letter),
+        false => builder.mods([renamed(letter, dir)]),
+    };
+    one(&turns, &[shared, compiled], add).await
+}
+
+fn compiled_in(builder: HarnessBuilder, letter: &str) -> HarnessBuilder {
+    match letter {
+        "a" => builder.built_in(NAME, builtin_mod!("behaving-a", behaving::behaving)),
+        "b" => builder.built_in("behaving-b", builtin_mod!("behaving-b", behaving::behaving)),
+        _ => builder.built_in("behaving-c", builtin_mod!("behaving-c", behaving::behaving)),
+    }
 }
 
 async fn one(

@@ -16,3 +16,5 @@ pub(crate) mod run;
 pub(crate) mod session;
 #[cfg(target_os = "linux")]
 pub(crate) mod verdaccio;
+#[cfg(target_os = "linux")]
+pub(crate) mod watch;

@@ -264,3 +264,7 @@ pub fn decode_command(answer: &Answer) -> Result<CommandOutcome, String> {
 pub fn decode_lines(answer: &Answer) -> Result<Vec<String>, String> {
     Ok(answer.json()?.unwrap_or_default())
 }
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

@@ -177,3 +177,77 @@ fn vtable_of(hooks: HookSet) -> HookVtableRef {
     let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
     *tables.entry(hooks).or_insert_with(|| vtable_for(hooks).leak_into_prefix())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::abi::{Answer, Flags, Status, fixture::Recording};
+
+    /// Answers with a number of its own, or panics.
+    struct Says(Option<u64>);
+
+    impl Entry for Says {
+        fn call(&self, _: &Frame, reply: &mut Reply) -> u32 {
+            reply.completed.answer.flags = self.0.expect("nothing to say");
+            reply.completed.status
+        }
+    }
+
+    fn entry(says: impl Into<Option<u64>>) -> Box<dyn Entry> {
+        Box::new(Says(says.into()))
+    }
+
+    fn frame() -> Frame {
+        Arc::<Recording>::default().frame()
+    }
+
+    #[test]
+    fn each_hook_enters_its_own_code() {
+        for only in Hook::ALL {
+            let object = HookObject::new([(only, entry(1 + only as u64))]);
+            assert_eq!(object.hooks().iter().collect::<Vec<_>>(), [only]);
+            for hook in Hook::ALL {
+                let mut reply = Reply::default();
+                let status = object.call(hook, &frame(), &mut reply);
+                let says = if hook == only { 1 + only as u64 } else { 0 };
+                assert_eq!((status, reply.completed.answer.flags), (Status::Ready as u32, says), "{hook}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_hooks_at_once_are_told_apart() {
+        let object = HookObject::new(Hook::ALL.map(|hook| (hook, entry(hook as u64))));
+        assert_eq!(object.hooks(), Hook::ALL.into_iter().collect());
+        for hook in Hook::ALL {
+            let mut reply = Reply::default();
+            object.call(hook, &frame(), &mut reply);
+            assert_eq!(reply.completed.answer, Answer { flags: hook as u64, ..Answer::default() });
+        }
+    }
+
+    #[test]
+    fn an_entry_that_panics_says_so() {
+        crate::abi::silence_panics();
+        let object = HookObject::new([(Hook::OnStop, entry(None))]);
+        let mut reply = Reply::default();
+        let status = object.call(Hook::OnStop, &frame(), &mut reply);
+        let callable = Callable::new(entry(None));
+        let mut other = Reply::default();
+        assert_eq!((status, callable.call(&frame(), &mut other)), (3, 3));
+        assert!(reply.completed.fault.starts_with("nothing to say at "), "{}", reply.completed.fault);
+        assert_eq!(other.completed.fault, reply.completed.fault);
+    }
+
+    #[test]
+    fn a_callable_and_its_clone_are_one() {
+        let callable = Callable::new(entry(Flags::SOME));
+        let clone = callable.clone();
+        drop(callable);
+        let mut reply = Reply::default();
+        assert_eq!(clone.call(&frame(), &mut reply), Status::Ready as u32);
+        assert_eq!(reply.completed.answer.flags, Flags::SOME);
+    }
+}

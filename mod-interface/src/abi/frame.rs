@@ -202,3 +202,7 @@ impl Frame {
 fn strings(answer: RResult<RString, RString>) -> Result<String, String> {
     answer.into_result().map(RString::into_string).map_err(RString::into_string)
 }
+
+#[cfg(test)]
+#[path = "frame_tests.rs"]
+mod tests;

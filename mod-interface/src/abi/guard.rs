@@ -23,7 +23,11 @@ pub fn guard<T>(f: impl FnOnce() -> T) -> Result<T, Panic> {
     let result = catch_unwind(AssertUnwindSafe(f));
     drop(depth);
     result.map_err(|payload| {
-        let said = LAST.with_borrow_mut(Option::take).unwrap_or_else(|| message(&*payload));
+        let text = message(&*payload);
+        // The place is known of the last panic, which was another one where the author's code caught it
+        // and raised an older one again.
+        let last = LAST.with_borrow_mut(Option::take).filter(|last| last.starts_with(&text));
+        let said = last.unwrap_or(text);
         discard(payload);
         Panic(said)
     })
@@ -75,6 +79,7 @@ fn discard(payload: Box<dyn Any + Send>) {
         std::mem::forget(next);
     }
     drop(depth);
+    LAST.with_borrow_mut(|last| *last = None);
 }
 
 #[cfg(test)]

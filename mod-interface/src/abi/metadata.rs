@@ -67,3 +67,29 @@ pub const fn text(bytes: &'static [u8]) -> &'static str {
         Err(_) => "",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{dashed, join, joined_len, metadata_parts, text};
+
+    #[test]
+    fn the_metadata_of_a_mod_is_json() {
+        const PARTS: &[&str] = &metadata_parts("a-mod", "1.2.3");
+        static METADATA: [u8; joined_len(PARTS)] = join(PARTS);
+        let json: serde_json::Value = serde_json::from_slice(&METADATA).unwrap();
+        let rustc = json["rustc"].as_str().unwrap();
+        assert!(rustc.starts_with("rustc 1."), "{rustc}");
+        let expected = serde_json::json!({
+            "schema": 1, "name": "a-mod", "version": "1.2.3", "interface": "1.0", "target": crate::abi::TARGET,
+            "rustc": rustc, "panic": "unwind",
+        });
+        assert_eq!(json, expected);
+    }
+
+    #[test]
+    fn the_name_of_a_crate_becomes_one_of_a_mod() {
+        assert_eq!(dashed::<6>("my_mod"), *b"my-mod");
+        assert_eq!(text(b"my-mod"), "my-mod");
+        assert_eq!(text(b"\xff"), "");
+    }
+}

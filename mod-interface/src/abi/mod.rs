@@ -16,6 +16,8 @@
 mod answer;
 mod callable;
 mod fields;
+#[cfg(test)]
+pub(crate) mod fixture;
 mod frame;
 mod frame_host;
 mod guard;

@@ -103,8 +103,12 @@ impl<'a> This<'a> {
 impl<V> Clone for Shared<V> {
     fn clone(&self) -> Self {
         // SAFETY: the pointer is valid as long as a `Shared` to it lives. Relaxed will do: a new
-        // reference is made from one that is there. An overflow would take 2^63 leaked clones.
-        unsafe { self.0.as_ref() }.count.fetch_add(1, Ordering::Relaxed);
+        // reference is made from one that is there.
+        let before = unsafe { self.0.as_ref() }.count.fetch_add(1, Ordering::Relaxed);
+        // So many clones were leaked: before the count starts anew, the program ends.
+        if before > isize::MAX as usize {
+            std::process::abort();
+        }
         Self(self.0)
     }
 }
@@ -132,5 +136,74 @@ unsafe extern "C" fn free<V, T>(object: NonNull<()>) {
         let _reported_nowhere_else = guard(|| std::ptr::drop_in_place(&raw mut (*object.as_ptr()).payload));
         std::ptr::drop_in_place(&raw mut (*object.as_ptr()).header);
         std::alloc::dealloc(object.as_ptr().cast(), Layout::new::<Object<V, T>>());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    };
+
+    use super::Shared;
+
+    /// Counts how often it was dropped, and may panic while it is.
+    struct Payload(Arc<AtomicUsize>, bool);
+
+    impl Drop for Payload {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Relaxed);
+            assert!(!self.1, "dropped");
+        }
+    }
+
+    fn shared(panics: bool) -> (Shared<u32>, Arc<AtomicUsize>) {
+        let drops = Arc::new(AtomicUsize::new(0));
+        (Shared::new(7, Payload(Arc::clone(&drops), panics)), drops)
+    }
+
+    #[test]
+    fn the_payload_is_dropped_once_by_the_last_owner_wherever_that_is() {
+        let (shared, drops) = shared(false);
+        let clones: Vec<_> = (0..4).map(|_| shared.clone()).collect();
+        drop(shared);
+        assert_eq!(drops.load(Relaxed), 0);
+        let threads: Vec<_> = clones
+            .into_iter()
+            .map(|clone| {
+                std::thread::spawn(move || {
+                    for _ in 0..1000 {
+                        assert_eq!(clone.clone().vtable(), 7);
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(drops.load(Relaxed), 1);
+        assert_eq!(Arc::strong_count(&drops), 1, "its memory is free");
+    }
+
+    #[test]
+    fn the_payload_is_changed_by_its_only_owner_alone() {
+        let mut number = Shared::new(0_u32, 1_u64);
+        let clone = number.clone();
+        // SAFETY: the payload is a `u64`.
+        unsafe {
+            assert_eq!(number.payload_mut::<u64>(), None);
+            drop(clone);
+            *number.payload_mut::<u64>().unwrap() = 2;
+            assert_eq!(*number.payload::<u64>(), 2);
+            assert_eq!(*number.this().payload::<u32, u64>(), 2);
+        }
+    }
+
+    #[test]
+    fn a_payload_that_panics_when_dropped_harms_nobody() {
+        crate::abi::silence_panics();
+        let (shared, drops) = shared(true);
+        drop(shared);
+        assert_eq!(drops.load(Relaxed), 1);
+        assert_eq!(Arc::strong_count(&drops), 1, "what is behind the panic is dropped too");
     }
 }

@@ -164,3 +164,7 @@ fn settle<T: Encode>(result: Result<T>, completed: &mut Completed) -> u32 {
 fn failed(error: &Error) -> Completed {
     Completed::fault(Status::Failed, &error.one_line())
 }
+
+#[cfg(test)]
+#[path = "entry_tests.rs"]
+mod tests;

@@ -54,3 +54,31 @@ impl fmt::Debug for Error {
         fmt::Debug::fmt(&self.0, f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Error;
+
+    #[derive(Debug)]
+    struct Outer(std::num::ParseIntError);
+
+    impl std::fmt::Display for Outer {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("no port")
+        }
+    }
+
+    impl std::error::Error for Outer {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    #[test]
+    fn an_error_is_told_with_all_that_caused_it() {
+        let error = Error::from(Outer("x".parse::<u16>().unwrap_err()));
+        assert_eq!(error.to_string(), "no port");
+        assert_eq!(error.one_line(), "no port: invalid digit found in string");
+        assert_eq!(Error::msg("just a text").one_line(), "just a text");
+    }
+}

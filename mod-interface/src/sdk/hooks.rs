@@ -171,3 +171,26 @@ impl Hooks {
         HookObject::new(self.entries.into_iter().map(|(hook, make)| (hook, make(runtime.clone()))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_that_was_given_twice_is_found() {
+        let once = Hooks::new().on_stop_sync(|_, _| Ok(StopDecision::Stop)).on_run_end_sync(|_, _| Ok(()));
+        assert_eq!(once.repeated(), None);
+        assert_eq!(once.set().iter().collect::<Vec<_>>(), [Hook::OnRunEnd, Hook::OnStop]);
+        let twice = once.on_stop(|_, _| async { Ok(StopDecision::Stop) });
+        assert_eq!(twice.repeated(), Some(Hook::OnStop));
+    }
+
+    #[test]
+    fn what_the_host_is_told_of_hooks() {
+        assert_eq!(Hooks::new().spec(), r#"{"failClosed":false}"#);
+        assert_eq!(Hooks::new().fail_closed().spec(), r#"{"failClosed":true}"#);
+        let object =
+            Hooks::new().on_stop_sync(|_, _| Ok(StopDecision::Stop)).into_object(&RuntimeHandle::none());
+        assert_eq!(object.hooks().iter().collect::<Vec<_>>(), [Hook::OnStop]);
+    }
+}

@@ -182,3 +182,7 @@ impl ModApi {
         Ok(Registration { frame: self.frame.clone(), id })
     }
 }
+
+#[cfg(test)]
+#[path = "mod_api_tests.rs"]
+mod tests;

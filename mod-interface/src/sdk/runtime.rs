@@ -68,3 +68,99 @@ impl RuntimeHandle {
 fn start() -> Option<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("mod").enable_all().build().ok()
 }
+
+#[cfg(test)]
+#[cfg(feature = "runtime")]
+mod tests {
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicBool, Ordering::Relaxed},
+            mpsc,
+        },
+        time::Duration,
+    };
+
+    use super::RuntimeHandle;
+
+    #[test]
+    fn tasks_and_timers_work_while_it_is_entered() {
+        let handle = RuntimeHandle::lazy();
+        let (sender, receiver) = mpsc::channel();
+        {
+            let _entered = handle.enter();
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                sender.send("slept")
+            });
+        }
+        assert_eq!(receiver.recv(), Ok("slept"));
+    }
+
+    #[test]
+    fn it_starts_once_and_only_when_it_is_entered() {
+        let handle = RuntimeHandle::lazy();
+        let clone = handle.clone();
+        assert!(handle.lazy.as_ref().unwrap().0.get().is_none());
+        let ids = [&handle, &clone].map(|handle| {
+            let _entered = handle.enter();
+            tokio::runtime::Handle::current().id()
+        });
+        assert_eq!(ids[0], ids[1]);
+    }
+
+    #[test]
+    fn without_one_nothing_is_entered() {
+        let _entered = RuntimeHandle::none().enter();
+        assert!(tokio::runtime::Handle::try_current().is_err());
+    }
+
+    /// Tells when it is dropped, and whether that panicked on the way.
+    struct Tells(mpsc::Sender<bool>);
+
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            let _nobody_listens = self.0.send(std::thread::panicking());
+        }
+    }
+
+    #[test]
+    fn a_task_may_drop_the_last_handle() {
+        let handle = RuntimeHandle::lazy();
+        let (sender, receiver) = mpsc::channel();
+        let start = Arc::new(AtomicBool::new(false));
+        let started = Arc::clone(&start);
+        let in_task = handle.clone();
+        let joined = {
+            let _entered = handle.enter();
+            tokio::spawn(async move {
+                let _tells = Tells(sender);
+                while !started.load(Relaxed) {
+                    tokio::task::yield_now().await;
+                }
+                drop(in_task);
+            })
+        };
+        drop(handle);
+        start.store(true, Relaxed);
+        assert_eq!(receiver.recv(), Ok(false), "it panics where it must not block");
+        drop(joined);
+    }
+
+    #[test]
+    fn a_task_that_never_ends_holds_nobody_up() {
+        let handle = RuntimeHandle::lazy();
+        let (sender, receiver) = mpsc::channel();
+        {
+            let _entered = handle.enter();
+            let (keep, forever) = mpsc::channel::<()>();
+            tokio::task::spawn_blocking(move || {
+                sender.send(()).unwrap();
+                std::mem::forget(keep);
+                forever.recv()
+            });
+        }
+        receiver.recv().unwrap();
+        drop(handle);
+    }
+}

@@ -333,3 +333,7 @@ impl From<String> for ToolOutput {
         Self::text(text)
     }
 }
+
+#[cfg(test)]
+#[path = "views_tests.rs"]
+mod tests;

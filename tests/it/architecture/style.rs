@@ -101,7 +101,7 @@ fn no_file_is_longer_than_the_limit() {
     let long = "\n".repeat(LIMIT + 1);
     assert_eq!(too_long(&Source::new("x.rs", &long)), Some("x.rs: 401 lines".to_owned()));
     assert_eq!(too_long(&Source::new("x.rs", &long[1..])), None);
-    assert_eq!(too_long(&Source::new(LONG[0].0, &long)), None);
+    assert!(LONG.iter().all(|(path, _)| too_long(&Source::new(path, &long)).is_none()));
 }
 
 /// What is left undone, and the tests that do not run.

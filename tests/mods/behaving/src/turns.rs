@@ -42,6 +42,11 @@ pub(crate) fn hooks(me: &str, what: &str) -> Option<Hooks> {
         "effort" => next(NextTurn { effort: Some(EffortChange::Set(Effort::High)), model: None }),
         "no-effort" => next(NextTurn { effort: Some(EffortChange::Reset), model: None }),
         "report" => report(),
+        "forge" => Hooks::new().on_turn_start_sync(|_, ctx| {
+            ctx.emit("run_end", &json!({ "result": "forged" }))?;
+            ctx.emit("mod:other/hello", &json!(null))?;
+            Ok(StatePatch::default())
+        }),
         _ => return None,
     })
 }

@@ -1,0 +1,194 @@
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use mod_interface::{
+    abi::{Completed, Entry, Frame, Reply},
+    types::AgentEvent,
+};
+
+use super::*;
+use crate::{
+    events::EventBus,
+    mod_host::{ModHostConfig, frame::ModFrame},
+    tools::{ToolContext, ToolSet},
+    ui::Headless,
+};
+use mod_interface::abi::OwnFrame;
+
+/// A core, and frames of one mod of it.
+struct World {
+    core: Arc<Core>,
+    owner: Arc<ModIdentity>,
+    dir: tempfile::TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let config = ModHostConfig {
+            bus: EventBus::new(),
+            ui: Arc::new(Headless),
+            tools: Arc::<ToolSet>::default(),
+            cwd: dir.path().into(),
+            options: BTreeMap::new(),
+            hook_timeout: None,
+            load_timeout: Duration::from_secs(1),
+            journal_dir: None,
+            log_file: Some(dir.path().join("mods.log")),
+        };
+        let core = Arc::new(Core::new(config, tokio::runtime::Handle::current()));
+        Self { core, owner: Arc::new(ModIdentity::new(0, "a")), dir }
+    }
+
+    fn frame(&self, question: Question) -> Frame {
+        OwnFrame::new(ModFrame::new(&self.core, &self.owner, question)).frame().clone()
+    }
+
+    /// What a service that answers at once says to a factory.
+    fn now(&self, service: &str, args: &str) -> Result<String, String> {
+        self.frame(Question::Factory).call_now(service, args)
+    }
+
+    /// What a service that answers later says to a factory.
+    async fn later(&self, service: &str, args: &str) -> Result<String, String> {
+        self.frame(Question::Factory).call(service, args).await
+    }
+}
+
+fn refused(text: &str) -> Result<String, String> {
+    Err(text.to_owned())
+}
+
+fn done() -> Result<String, String> {
+    Ok("null".to_owned())
+}
+
+#[tokio::test]
+async fn a_service_that_this_host_has_not_is_told_with_its_interface() {
+    let world = World::new();
+    let unknown = "this host (interface 1.0) has no service: telepathy";
+    assert_eq!(world.now("telepathy", "{}"), refused(unknown));
+    assert_eq!(world.later("telepathy", "{}").await, refused(unknown));
+}
+
+struct Nothing;
+
+impl Entry for Nothing {
+    fn call(&self, _: &Frame, reply: &mut Reply) -> u32 {
+        reply.completed = Completed::default();
+        reply.completed.status
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_registered_is_told() {
+    let world = World::new();
+    let add = |kind: &str, spec: &str| {
+        world.frame(Question::Factory).add(kind, spec, Callable::new(Box::new(Nothing)))
+    };
+    let unknown = "this host (interface 1.0) has nothing to register of kind: hologram";
+    assert_eq!(add("hologram", "{}"), Err(unknown.to_owned()));
+    assert_eq!(add("event", r#"{"kind": "sunrise"}"#), Err("no such event: sunrise".to_owned()));
+    let bad = "bad arguments for tool: missing field `name` at line 1 column 2";
+    assert_eq!(add("tool", "{}"), Err(bad.to_owned()));
+    let hooks = world.frame(Question::Factory).add_hooks("", HookObject::new([]));
+    assert_eq!(
+        hooks,
+        Err("bad arguments for hooks: EOF while parsing a value at line 1 column 0".to_owned())
+    );
+    assert_eq!(add("event", r#"{"kind": "turn_end", "later": 1}"#), Ok(1), "what is not known is ignored");
+}
+
+#[tokio::test]
+async fn arguments_that_are_none_are_told() {
+    let world = World::new();
+    let told = refused("bad arguments for log: missing field `level` at line 1 column 2");
+    assert_eq!(world.now("log", "{}"), told);
+    let told =
+        refused("bad arguments for exec: invalid type: integer `5`, expected a string at line 1 column 12");
+    assert_eq!(world.later("exec", r#"{"command":5}"#).await, told);
+}
+
+#[tokio::test]
+async fn a_mod_raises_events_under_its_own_name_alone() {
+    let world = World::new();
+    let events = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let kept = Arc::clone(&events);
+    world.core.bus.add(Arc::new(move |event: &AgentEvent| kept.lock().unwrap().push(event.payload.clone())));
+    assert_eq!(world.now("emit", r#"{"kind":"mood","data":[1]}"#), done());
+    for kind in ["", "b/mood", "../run_end", "Mood"] {
+        let args = json!({ "kind": kind, "data": null }).to_string();
+        let told = format!("an event's kind is of a-z, 0-9, _ and -, got: {kind}");
+        assert_eq!(world.now("emit", &args), Err(told));
+    }
+    let own = EventPayload::ModEvent { mod_id: "mod:a".into(), name: "mod:a/mood".into(), data: json!([1]) };
+    assert_eq!(*events.lock().unwrap(), [own]);
+}
+
+#[tokio::test]
+async fn progress_is_for_tools_that_run() {
+    let world = World::new();
+    let args = r#"{"message":"half"}"#;
+    assert_eq!(world.now("progress", args), refused("only a tool that runs can tell its progress"));
+    let told = Arc::new(std::sync::Mutex::new(String::new()));
+    let kept = Arc::clone(&told);
+    let ctx = ToolContext {
+        cwd: Path::new("/").into(),
+        cancel: CancellationToken::new(),
+        tool_call_id: "c".into(),
+        agent_id: "main".into(),
+        progress: Arc::new(move |text| kept.lock().unwrap().push_str(text)),
+    };
+    let frame = world.frame(Question::Tool { name: "t".into(), input: "{}".into(), ctx });
+    assert_eq!(frame.call_now("progress", args), done());
+    assert_eq!(*told.lock().unwrap(), "half");
+}
+
+#[tokio::test]
+async fn a_process_runs_in_the_workspace_or_below_it_and_its_end_is_told() {
+    let world = World::new();
+    let below = world.dir.path().join("below");
+    std::fs::create_dir(&below).unwrap();
+    let run = async |args: &str| {
+        let answer = world.later("exec", args).await;
+        answer
+            .map(|json| json.replace(&world.dir.path().canonicalize().unwrap().display().to_string(), "DIR"))
+    };
+    assert_eq!(
+        run(r#"{"command":"pwd"}"#).await,
+        Ok(r#"{"code":0,"stderr":"","stdout":"DIR\n"}"#.to_owned())
+    );
+    let in_below = r#"{"command":"sh","args":["-c","pwd; echo no >&2; exit 3"],"cwd":"below"}"#;
+    assert_eq!(run(in_below).await, Ok(r#"{"code":3,"stderr":"no\n","stdout":"DIR/below\n"}"#.to_owned()));
+    let killed = r#"{"command":"sh","args":["-c","kill -9 $$"]}"#;
+    assert_eq!(run(killed).await, Ok(r#"{"code":null,"stderr":"","stdout":""}"#.to_owned()));
+    let missing = run(r#"{"command":"no-such-program"}"#).await.unwrap_err();
+    assert!(missing.contains("no-such-program"), "{missing}");
+}
+
+#[tokio::test]
+async fn nobody_answers_a_question_where_nobody_is() {
+    let world = World::new();
+    assert_eq!(world.later("ui.confirm", r#"{"title":"?"}"#).await, Ok("false".to_owned()));
+    assert_eq!(world.later("ui.select", r#"{"title":"?","options":["a"]}"#).await, done());
+    assert_eq!(world.later("ui.input", r#"{"title":"?"}"#).await, done());
+}
+
+#[tokio::test]
+async fn what_a_mod_logs_bears_its_name() {
+    let world = World::new();
+    assert_eq!(world.now("log", r#"{"level":"warn","message":"hot"}"#), done());
+    let log = std::fs::read_to_string(world.dir.path().join("mods.log")).unwrap();
+    assert!(log.ends_with(" warn mod:a hot\n"), "{log}");
+}
+
+#[tokio::test]
+async fn a_harness_that_is_gone_serves_nothing() {
+    let world = World::new();
+    let frame = world.frame(Question::Factory);
+    let gone = refused("the harness of this mod is gone");
+    world.core.clear();
+    assert_eq!(frame.call_now("flag", r#"{"name":"x"}"#), gone, "it is torn down");
+    drop(world);
+    assert_eq!(frame.call_now("flag", r#"{"name":"x"}"#), gone, "it is no more");
+    assert_eq!(frame.call("exec", r#"{"command":"true"}"#).await, gone);
+}

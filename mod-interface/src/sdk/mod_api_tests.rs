@@ -1,0 +1,98 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::{
+    abi::fixture::{Recording, ready},
+    types::{CommandOutcome, StopDecision},
+};
+
+fn api(answer: &str) -> (ModApi, Arc<Recording>) {
+    let recording = Arc::new(Recording { answer: answer.to_owned(), ..Recording::default() });
+    (ModApi::new(recording.frame(), RuntimeHandle::none()), recording)
+}
+
+fn asked(what: &str, args: &str) -> (String, String) {
+    (what.to_owned(), args.to_owned())
+}
+
+#[test]
+fn each_verb_tells_the_host_what_it_registers() {
+    let (api, recording) = api("null");
+    api.add_tool(Tool::new("t", "does").read_only().run(|_| async { Ok("x") })).unwrap();
+    api.add_command(
+        Command::new("c", "does").argument_hint("<x>").run(|_| async { Ok(CommandOutcome::Done) }),
+    )
+    .unwrap();
+    api.on(EventKind::TurnEnd, |_| ()).unwrap();
+    api.hooks(Hooks::new().on_stop_sync(|_, _| Ok(StopDecision::Stop))).unwrap();
+    let tool = r#"{"description":"does","input_schema":{"properties":{},"required":[],"type":"object"},"name":"t","read_only":true}"#;
+    let expected = [
+        asked("tool", tool),
+        asked("command", r#"{"argumentHint":"<x>","description":"does","name":"c"}"#),
+        asked("event", r#"{"kind":"turn_end"}"#),
+        asked("hooks", r#"{"failClosed":false}"#),
+    ];
+    assert_eq!(recording.take(), expected);
+    assert_eq!((recording.callables.lock().unwrap().len(), recording.hooks.lock().unwrap().len()), (3, 1));
+}
+
+#[test]
+fn a_registration_is_undone_by_its_number_and_not_by_its_drop() {
+    let (api, recording) = api("null");
+    let registration = api.on(EventKind::TurnEnd, |_| ()).unwrap();
+    recording.take();
+    drop(registration.clone());
+    assert_eq!(recording.take(), []);
+    registration.dispose();
+    registration.dispose();
+    let dispose = asked("dispose", r#"{"id":5}"#);
+    assert_eq!(recording.take(), [dispose.clone(), dispose], "the host knows that it is done");
+}
+
+#[test]
+fn a_hook_that_is_given_twice_is_refused_before_the_host_hears_of_it() {
+    let (api, recording) = api("null");
+    let stop = |hooks: Hooks| hooks.on_stop_sync(|_, _| Ok(StopDecision::Stop));
+    let refused = api.hooks(stop(stop(Hooks::new()))).err().unwrap().to_string();
+    assert_eq!(refused, "a hook set twice in one Hooks; call hooks() once for each: onStop");
+    assert_eq!(recording.take(), []);
+    api.hooks(stop(Hooks::new())).unwrap();
+    api.hooks(stop(Hooks::new())).unwrap();
+}
+
+#[test]
+fn services_are_asked_by_name_and_their_answers_read() {
+    let (api, recording) = api(r#""red""#);
+    assert_eq!(api.get_flag("color").unwrap().as_deref(), Some("red"));
+    assert_eq!(ready(api.ui().input("Which?")).unwrap().as_deref(), Some("red"));
+    api.log(crate::sdk::LogLevel::Warn, "hot");
+    api.ui().notify("look");
+    let expected = [
+        asked("flag", r#"{"name":"color"}"#),
+        asked("ui.input", r#"{"title":"Which?"}"#),
+        asked("log", r#"{"level":"warn","message":"hot"}"#),
+        asked("ui.notify", r#"{"message":"look"}"#),
+    ];
+    assert_eq!(recording.take(), expected);
+}
+
+#[test]
+fn an_answer_of_another_kind_is_an_error_and_no_panic() {
+    let (api, _recording) = api("5");
+    let kind = "invalid type: integer `5`, expected a string";
+    assert_eq!(api.get_flag("color").unwrap_err().to_string(), kind);
+    assert_eq!(
+        ready(api.ui().confirm("Really?")).unwrap_err().to_string(),
+        "invalid type: integer `5`, expected a boolean"
+    );
+    let (api, _recording) = self::api("no json");
+    assert_eq!(api.get_flag("color").unwrap_err().to_string(), "expected ident at line 1 column 2");
+}
+
+#[test]
+fn a_process_is_told_whole() {
+    let (api, recording) = api(r#"{"stdout":"out","stderr":"","code":null,"later":1}"#);
+    let output = ready(api.exec("ls").args(["-l", "-a"]).cwd("below").into_future()).unwrap();
+    assert_eq!((output.stdout.as_str(), output.stderr.as_str(), output.code), ("out", "", None));
+    assert_eq!(recording.take(), [asked("exec", r#"{"args":["-l","-a"],"command":"ls","cwd":"below"}"#)]);
+}
