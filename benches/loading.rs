@@ -3,7 +3,6 @@
 //!
 //! `cargo bench --bench loading` prints medians. A library is never unloaded, so each load is in a process of its
 //! own: this program calls itself.
-#![expect(clippy::print_stdout, reason = "what was measured is told there")]
 // What a benchmark is for.
 #![allow(clippy::print_stdout)]
 
