@@ -10,7 +10,7 @@
 //! without a change of layout: an unknown one has no value, or fails with a clear message.
 //!
 //! Everything here that is `unsafe` is so for one of two reasons: an object's table and its payload
-//! were made together by [`Shared::new`], or a `#[repr(transparent)]` wrapper is looked through.
+//! were made together by `Shared::new`, or a `#[repr(transparent)]` wrapper is looked through.
 #![allow(unsafe_code)]
 
 mod answer;
