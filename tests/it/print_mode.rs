@@ -159,7 +159,7 @@ fn a_projects_mods_load_only_when_that_was_said() {
 }
 
 #[test]
-fn what_is_typed_outranks_the_projects_settings_and_those_the_users() {
+fn what_is_typed_outranks_the_settings_and_an_untrusted_project_limits_but_chooses_no_model() {
     let folders = Folders::new();
     let scenario = |name: &str| {
         fs::write(folders.home().join(name), says(name).to_string()).unwrap();
@@ -172,7 +172,7 @@ fn what_is_typed_outranks_the_projects_settings_and_those_the_users() {
     let file = folders.work().join(".commandcode/settings.json");
     fs::write(&file, json!({ "model": project, "maxTurns": 1 }).to_string()).unwrap();
     let limited = "warning: the run ended early, after 1 turn: max_turns\n";
-    assert_eq!(folders.cmd(&["-p", "go"]).run().told(), (1, "project\n", limited));
+    assert_eq!(folders.cmd(&["-p", "go"]).run().told(), (1, "user\n", limited));
     let ran = folders.cmd(&["-p", "go", "--model", &typed, "--max-turns", "2"]).run();
     assert_eq!(ran.told(), (0, "typed\n", ""));
 }
