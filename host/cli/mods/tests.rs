@@ -26,6 +26,8 @@ impl Machine {
         }
         let facts = HostFacts { interface: (1, 0), target: target(), glibc: Some((99, 0)) };
         let machine = Self { folder, facts };
+        // A package is built beside its source, whatever the environment of the tests says.
+        machine.program("cargo", concat!("unset CARGO_TARGET_DIR\nexec '", env!("CARGO"), "' \"$@\""));
         machine.trial(
             r#"echo '{"name":"a-mod","version":"1.0.0","registered":{"hooks":["onStop"],"tools":["x","y"]},"warnings":["odd"]}'"#,
         );
@@ -38,7 +40,11 @@ impl Machine {
 
     /// What the child process does that loads a mod.
     fn trial(&self, script: &str) {
-        let exe = self.path("cmd");
+        self.program("cmd", script);
+    }
+
+    fn program(&self, name: &str, script: &str) {
+        let exe = self.path(name);
         fs::write(&exe, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&exe, PermissionsExt::from_mode(0o755)).unwrap();
     }
@@ -70,7 +76,7 @@ impl Machine {
             exe: self.path("cmd"),
             home_override: Some(self.path("home")),
             user_home: None,
-            cargo: env!("CARGO").into(),
+            cargo: self.path("cargo"),
             terminal: false,
             offline: false,
             git_protocols: None,
