@@ -113,7 +113,6 @@ fn host(runtime: &tokio::runtime::Runtime, form: &str, code: Code) -> ModHost {
     })
 }
 
-#[expect(clippy::print_stderr, reason = "a benchmark has nobody else to tell")]
 /// Polls a future to its end: an executor would cost more than what is measured.
 fn finish<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
@@ -124,6 +123,7 @@ fn finish<F: Future>(future: F) -> F::Output {
     }
 }
 
+#[expect(clippy::print_stderr, reason = "a benchmark has nobody else to tell")]
 fn hook_overhead(criterion: &mut Criterion) {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
