@@ -230,9 +230,11 @@ mod tests {
 
     /// A library with one function that gives a number.
     fn numbered(dir: &Path, number: u32) {
-        fs::write(dir.join("lib.c"), format!("int number(void) {{ return {number}; }}")).unwrap();
-        let built =
-            Command::new("cc").args(["-shared", "-fPIC", "lib.c", "-o", "lib.so"]).current_dir(dir).status();
+        fs::write(dir.join("numbered.c"), format!("int number(void) {{ return {number}; }}")).unwrap();
+        let built = Command::new("cc")
+            .args(["-shared", "-fPIC", "numbered.c", "-o", "numbered.so"])
+            .current_dir(dir)
+            .status();
         assert!(built.unwrap().success());
     }
 
@@ -242,10 +244,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for number in 1..4 {
             numbered(dir.path(), number);
-            let library = Sealed::copy(&dir.path().join("lib.so")).unwrap().load().unwrap();
+            let library = Sealed::copy(&dir.path().join("numbered.so")).unwrap().load().unwrap();
             // SAFETY: the function has that signature.
             let function = unsafe { library.get::<extern "C" fn() -> u32>(b"number\0") };
             assert_eq!(function.unwrap()(), number);
+            // Looked at, not only used: another test may take a number that was given back first.
+            let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
+            let open = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+            let sealed = open.filter(|file| file.to_string_lossy().starts_with("/memfd:numbered.so"));
+            assert_eq!(sealed.count(), number as usize, "each descriptor stays open");
             std::mem::forget(library);
         }
     }

@@ -87,6 +87,15 @@ fn rewrite(path: &Path, contents: [&[u8]; 2], stop: &AtomicBool) {
     }
 }
 
+/// Stops the rewriting when it is dropped, also by a test that fails: it would be waited for otherwise.
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_runs_is_what_was_hashed_whoever_writes_to_the_file_meanwhile() {
     const LOADS: usize = 200;
@@ -99,6 +108,7 @@ async fn what_runs_is_what_was_hashed_whoever_writes_to_the_file_meanwhile() {
     let mut answered = [0, 0];
     std::thread::scope(|scope| {
         scope.spawn(|| rewrite(&path, [first.bytes(), second.bytes()], &stop));
+        let _stop = StopAtEnd(&stop);
         let runtime = tokio::runtime::Handle::current();
         tokio::task::block_in_place(|| {
             runtime.block_on(async {
@@ -111,7 +121,6 @@ async fn what_runs_is_what_was_hashed_whoever_writes_to_the_file_meanwhile() {
                 }
             });
         });
-        stop.store(true, Relaxed);
     });
     assert!(answered[0] > 0 && answered[1] > 0, "some of both were whole: {answered:?}");
 }
