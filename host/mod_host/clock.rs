@@ -31,13 +31,6 @@ impl Clock {
         Wait(self.clone())
     }
 
-    /// Starts anew where somebody else still holds the clock.
-    pub(crate) fn renew(&mut self) {
-        if Arc::get_mut(&mut self.0).is_none() {
-            *self = Self::default();
-        }
-    }
-
     /// How long the clock stood so far.
     fn stood(&self) -> Duration {
         let stopped = self.0.lock().unwrap_or_else(PoisonError::into_inner);

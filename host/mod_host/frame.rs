@@ -42,7 +42,8 @@ pub(crate) struct ModFrame {
     owner: Arc<ModIdentity>,
     question: Question,
     tool_input: OnceLock<String>,
-    clock: Clock,
+    /// Made when somebody looks at it: most entries are over before.
+    clock: OnceLock<Clock>,
 }
 
 impl ModFrame {
@@ -53,13 +54,13 @@ impl ModFrame {
             owner: Arc::clone(owner),
             question,
             tool_input: OnceLock::new(),
-            clock: Clock::default(),
+            clock: OnceLock::new(),
         }
     }
 
     /// Counts the time of the entry on `clock`.
     pub(crate) fn timed_by(mut self, clock: Clock) -> Self {
-        self.clock = clock;
+        self.clock = clock.into();
         self
     }
 
@@ -68,11 +69,11 @@ impl ModFrame {
         self.question = question;
         self.tool_input.take();
         // Work that an earlier question left behind stops its own clock alone.
-        self.clock.renew();
+        self.clock.take();
     }
 
     pub(crate) fn clock(&self) -> &Clock {
-        &self.clock
+        self.clock.get_or_init(Clock::default)
     }
 
     fn call_input(&self) -> Option<&ToolCallInput> {
@@ -268,7 +269,7 @@ impl FrameHost for ModFrame {
     }
 
     fn call(&self, service: &str, args: &str) -> FfiFuture<RResult<RString, RString>> {
-        let answer = self.asker().and_then(|asker| services::later(asker, self.clock.wait(), service, args));
+        let answer = self.asker().and_then(|asker| services::later(asker, self.clock().wait(), service, args));
         async move {
             let answer = match answer {
                 Ok(answer) => answer.await,

@@ -8,11 +8,13 @@ macro_rules! views {
         pub struct $name(Frame);
 
         impl $name {
+            #[inline]
             pub(crate) fn of(frame: &Frame) -> &Self {
                 // SAFETY: `repr(transparent)` over `Frame`.
                 unsafe { &*std::ptr::from_ref(frame).cast::<Self>() }
             }
 
+            #[inline]
             pub(crate) fn frame(&self) -> &Frame {
                 &self.0
             }
