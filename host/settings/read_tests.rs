@@ -46,6 +46,7 @@ fn every_key_is_read() {
                 "paths": ["./b"],
                 "sources": ["npm:c", {"source": "o/r", "mods": ["!x"]}, {"source": "d"},],
                 "hookTimeoutMs": 5,
+                "toolTimeoutMs": 8,
                 "loadTimeoutMs": 6,
                 "signing": {"mode": "require", "keys": {"npm:@t/*": ["RW"]}}
             },
@@ -70,6 +71,7 @@ fn every_key_is_read() {
             paths: vec!["./b".into()],
             sources: vec![source("npm:c", &[]), source("o/r", &["!x"]), source("d", &[])],
             hook_timeout_ms: Some(5),
+            tool_timeout_ms: Some(8),
             load_timeout_ms: NonZeroU32::new(6),
             signing: Signing {
                 mode: Some(SigningMode::Require),

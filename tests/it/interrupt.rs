@@ -113,18 +113,19 @@ fn misbehave(folders: &Folders, at: &str, how: &str) -> Program {
 #[test]
 fn a_mod_that_never_answers_is_given_up_soon_after_an_interruption() {
     let cases = [
-        ("onSessionStart", "session_start"),
-        ("transformInput", "session_start"),
-        ("onTurnStart", "run_start"),
-        ("beforeToolCall", "tool_queued"),
-        ("tool", "tool_running"),
-        ("afterToolCall", "tool_running"),
-        ("onStop", "\"turnNumber\":2,\"hadToolCalls\""),
+        ("onSessionStart", "hang", "session_start"),
+        ("transformInput", "hang", "session_start"),
+        ("onTurnStart", "hang", "run_start"),
+        ("beforeToolCall", "hang", "tool_queued"),
+        ("tool", "hang", "tool_running"),
+        ("tool", "block:entered", "tool_running"),
+        ("afterToolCall", "hang", "tool_running"),
+        ("onStop", "hang", "\"turnNumber\":2,\"hadToolCalls\""),
     ];
     let started: Vec<_> = cases
-        .map(|(at, moment)| {
+        .map(|(at, how, moment)| {
             let folders = Folders::new();
-            let running = misbehave(&folders, at, "hang").start();
+            let running = misbehave(&folders, at, how).start();
             running.wait_for_out(|out| out.contains(moment));
             running.signal(Signal::INT);
             (folders, at, running, Instant::now())
