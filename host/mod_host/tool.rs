@@ -82,8 +82,10 @@ impl ModTool {
                     }
                 }),
             };
-            // Who gave the call up hears of no answer.
-            let _heard = answer.map(|answer| sender.send(answer));
+            if let Some(answer) = answer {
+                // Who gave the call up in this moment hears of no answer.
+                let _heard = sender.send(answer);
+            }
         };
         let spawned = thread::Builder::new().name(self.spec.name.clone()).spawn(work);
         spawned.map_err(|error| HookFault::Error(format!("there is no thread to run it on: {error}")))?;
