@@ -118,10 +118,12 @@ fn workspace(process: &Process, typed: &Workspace) -> anyhow::Result<Places> {
     Ok(Places::new(cwd, process.home_override.clone(), process.user_home.clone())?)
 }
 
-/// Makes a runtime for `work`. It is not waited for at the end: a mod may never return.
+/// Makes a runtime for `work`. It is not waited for at the end: a mod may never return. What its tasks
+/// have started is ended.
 fn in_runtime(work: impl FnOnce(&Runtime) -> anyhow::Result<Exit>) -> anyhow::Result<Exit> {
     let runtime = Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
     let exit = work(&runtime);
     runtime.shutdown_background();
+    crate::process::end_all();
     exit
 }

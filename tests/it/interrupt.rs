@@ -201,6 +201,34 @@ fn a_second_signal_ends_the_process_at_once() {
     }
 }
 
+#[test]
+fn a_second_signal_kills_what_does_not_listen() {
+    let command = "trap '' TERM; setsid sleep 600 & sleep 600 & echo begun; wait; sleep 600";
+    let folders = Folders::new();
+    let scenario = json!({ "turns": [{ "tool_calls": [{ "name": "shell_command", "input": { "command": command } }] }] });
+    let running = stream(&folders, &scenario).start();
+    running.wait_for_out(|out| out.contains("tool_update"));
+    running.signal(Signal::INT);
+    running.wait_for_err(|err| err == HINT);
+    running.signal(Signal::INT);
+    let ran = running.end();
+    assert_eq!((ran.code(), folders.processes()), (130, vec![]));
+}
+
+#[test]
+fn what_a_mods_own_task_has_started_ends_with_the_program() {
+    let folders = Folders::new();
+    let library = library("with-runtime");
+    let option = "with-runtime.background=trap '' TERM; echo begun > ../begun; sleep 600; sleep 600";
+    let mods = ["--mod", library.to_str().unwrap(), "--mod-option", option];
+    // It is there before the run is over: the model's command waits for it.
+    let wait = "while [ ! -s ../begun ]; do sleep 0.01; done";
+    let scenario = json!({ "turns": [{ "tool_calls": [{ "name": "shell_command", "input": { "command": wait } }] }, { "text": "done" }] });
+    let skip = "--dangerously-skip-permissions";
+    let ran = folders.play(&scenario, &[&[skip], &mods[..]].concat()).run();
+    assert_eq!((ran.told(), folders.processes()), ((0, "done\n", ""), vec![]));
+}
+
 /// Several turns that call a tool, and an answer.
 fn long_talk() -> Value {
     let turn = |number: usize| {
