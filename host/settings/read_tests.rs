@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, num::NonZeroU32};
+use std::{collections::BTreeMap, fs, num::NonZeroU32};
 
 use mod_interface::types::PermissionMode;
 
@@ -140,7 +140,7 @@ fn a_file_that_is_no_json_is_named_with_the_place() {
     fs::create_dir(&path).unwrap();
     assert_eq!(
         read(&path).unwrap_err().to_string(),
-        format!("cannot read {}: Is a directory (os error 21)", path.display())
+        format!("cannot read {}: expected a file, got a folder", path.display())
     );
 }
 

@@ -11,8 +11,8 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::{
-    run::{Program, Ran, Running},
-    session::{Folders, library},
+    run::{Program, Ran, Running, says},
+    session::{Folders, copy_to, library},
 };
 
 const HINT: &str = "interrupting the run; once more ends it at once\n";
@@ -165,6 +165,32 @@ fn a_start_that_is_interrupted_ends_at_once() {
         assert_eq!(ran.stderr, format!("{HINT}error: {told}\n"), "{how}");
         assert_eq!(folders.session_lines(), [Value::Null; 0]);
     }
+}
+
+/// Whether a process waits for somebody else to let go of a file.
+fn waits_for_a_lock(running: &Running) -> bool {
+    let pid = format!(" {} ", running.pid().as_raw_nonzero());
+    let locks = std::fs::read_to_string("/proc/locks").unwrap();
+    locks.lines().any(|lock| lock.contains(" -> ") && lock.contains(&pid))
+}
+
+#[test]
+fn a_start_that_hangs_ends_with_the_first_signal() {
+    let folders = Folders::new();
+    std::fs::create_dir(folders.home().join("mods")).unwrap();
+    copy_to(&library("observe-events"), "libobserve_events.so", &folders.home().join("mods"));
+    // What the hash of a loose mod is written down with.
+    let held = std::fs::File::open(folders.home()).unwrap();
+    held.lock().unwrap();
+    let running = stream(&folders, &says("never")).start();
+    while !waits_for_a_lock(&running) {
+        std::thread::yield_now();
+    }
+    let start = Instant::now();
+    running.signal(Signal::INT);
+    let ran = running.end();
+    assert_eq!(ran.told(), (130, "", HINT));
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 
 #[test]
