@@ -16,7 +16,7 @@ use tokio_util::{bytes::Bytes, io::ReaderStream, sync::CancellationToken};
 
 use super::{
     Captured, End, Error, Finished, Run, Streams,
-    living::{self, Shared, lock},
+    living::{self, Living},
 };
 
 /// How long processes that were asked to end may take.
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(10);
 const DRAIN: Duration = Duration::from_millis(200);
 
 /// A child, its family and its output.
-type Started = (Box<dyn ChildWrapper>, Shared, Chunks);
+type Started = (Box<dyn ChildWrapper>, Living, Chunks);
 
 type Chunks = Pin<Box<dyn Stream<Item = io::Result<(Source, Bytes)>> + Send>>;
 
@@ -39,7 +39,7 @@ enum Source {
 
 struct Running<'a> {
     // Before the child, so that its members are found while the child is still their parent.
-    family: Shared,
+    family: Living,
     child: Box<dyn ChildWrapper>,
     chunks: Chunks,
     kept: Kept<'a>,
@@ -132,7 +132,7 @@ impl Running<'_> {
     /// Ends what is left, says how many that were, and reads what they say on their way out.
     async fn wind_down(&mut self) -> io::Result<usize> {
         let Self { family, child, chunks, kept } = self;
-        let stopped = lock(family).ask(&mut **child);
+        let stopped = family.lock().ask(&mut **child);
         let mut gone = pin!(end(family));
         let mut fetched = false;
         loop {
@@ -154,12 +154,12 @@ impl Running<'_> {
 }
 
 /// Waits until all have ended, or kills those that take too long.
-async fn end(family: &Shared) {
+async fn end(family: &Living) {
     let time_is_up = Instant::now() + GRACE;
-    while !lock(family).is_gone() && Instant::now() < time_is_up {
+    while !family.lock().is_gone() && Instant::now() < time_is_up {
         sleep(LOOK).await;
     }
-    lock(family).kill();
+    family.lock().kill();
 }
 
 impl Kept<'_> {
