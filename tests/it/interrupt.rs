@@ -147,6 +147,29 @@ fn a_mod_that_never_answers_is_given_up_soon_after_an_interruption() {
 }
 
 #[test]
+fn a_mod_that_does_not_let_go_at_the_end_is_named_and_given_up() {
+    let cases = [("onRunEnd", "interrupted"), ("onSessionEnd", "run_end")];
+    let started = cases.map(|(at, moment)| {
+        let folders = Folders::new();
+        let running = misbehave(&folders, at, "hang").start();
+        running.wait_for_out(|out| out.contains("run_start"));
+        running.signal(Signal::INT);
+        running.wait_for_out(|out| out.contains(moment));
+        (folders, at, running, Instant::now())
+    });
+    for (_folders, at, running, start) in started {
+        let ran = running.end();
+        // Its own limit is sixty seconds.
+        assert!(start.elapsed() < Duration::from_secs(12), "{at}: {:?}", start.elapsed());
+        assert_eq!((ran.code(), &*ran.stderr), (1, HINT), "{at}");
+        let told = format!("mod:misbehaving is given up: its {at} is not done 5 s after the interruption");
+        let notice = json!({ "type": "notice", "level": "warning", "message": told, "agentId": "main" });
+        assert_eq!(ran.events_of("notice"), [notice], "{at}");
+        assert_eq!(last_kinds(&ran, 1), ["session_shutdown"], "{at}");
+    }
+}
+
+#[test]
 fn a_start_that_is_interrupted_ends_at_once() {
     for how in ["hang", "spin"] {
         let folders = Folders::new();
