@@ -102,6 +102,7 @@ fn host(runtime: &tokio::runtime::Runtime, form: &str, code: Code) -> ModHost {
             cwd: Path::new("/").into(),
             options: BTreeMap::from([("form".to_owned(), form.to_owned())]),
             hook_timeout: Some(std::time::Duration::from_secs(10)),
+            tool_timeout: None,
             load_timeout: std::time::Duration::from_secs(10),
             journal_dir: None,
             log_file: None,

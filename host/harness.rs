@@ -68,6 +68,7 @@ pub struct Harness {
     mods: Arc<ModHost>,
     warnings: Vec<LoadWarning>,
     bus: EventBus,
+    cancel: CancellationToken,
 }
 
 /// What became of a prompt.
@@ -116,11 +117,11 @@ impl Harness {
         &self.bus
     }
 
-    /// Tears the session down: `on_session_end`, awaited, then `session_shutdown`.
+    /// Tears the session down: `on_session_end`, awaited, then `session_shutdown`. Where the token of
+    /// [`HarnessBuilder::cancel`] has fired or fires, it is not awaited for long.
     pub async fn end(self, reason: SessionEndReason) {
         let state = self.state.lock().await.clone();
-        // Not interrupted, whatever came before: it is waited for.
-        let hooks = self.hooks(CancellationToken::new());
+        let hooks = self.hooks(self.cancel.child_token());
         hooks.round(self.mods.handlers(), 0).on_session(&state, SessionChange::End(reason)).await;
         self.bus.main().emit(EventPayload::SessionShutdown { reason });
     }

@@ -198,7 +198,8 @@ impl HarnessBuilder {
         self
     }
 
-    /// Interrupts the start: mods that are loading are given up, `on_session_start` is not waited for.
+    /// Interrupts the start: mods that are loading are given up, `on_session_start` is not waited for. And
+    /// hurries the end, see [`Harness::end`].
     #[must_use]
     pub fn cancel(mut self, cancel: CancellationToken) -> Self {
         self.cancel = cancel;
@@ -254,6 +255,7 @@ impl HarnessBuilder {
             mods,
             warnings: loaded,
             bus,
+            cancel: self.cancel.clone(),
         };
         harness.bind(SessionStartSource::Startup, self.cancel).await;
         Ok(harness)
@@ -306,6 +308,7 @@ impl HarnessBuilder {
             cwd: places.cwd.as_path().into(),
             options: std::mem::take(&mut self.options),
             hook_timeout: self.settings.mods.hook_timeout(),
+            tool_timeout: self.settings.mods.tool_timeout(),
             load_timeout: self.settings.mods.load_timeout(),
             journal_dir: Some(places.home.join("journal")),
             log_file: Some(places.home.join("mods.log")),

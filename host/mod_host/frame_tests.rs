@@ -55,6 +55,7 @@ impl World {
             cwd: Path::new("/w").into(),
             options: BTreeMap::new(),
             hook_timeout: None,
+            tool_timeout: None,
             load_timeout: Duration::from_secs(1),
             journal_dir: None,
             log_file: None,

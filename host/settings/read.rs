@@ -1,10 +1,11 @@
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
 use jsonc_parser::ParseOptions;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Error, Layer, Loaded, Places, Result, Scope};
+use crate::files;
 
 /// JSON as everybody writes it, with comments and trailing commas.
 pub(super) const SYNTAX: ParseOptions = ParseOptions {
@@ -64,7 +65,7 @@ pub fn read(path: &Path) -> Result<(Layer, Vec<String>)> {
 
 /// The text of `path`; empty when there is no such file.
 pub(super) fn text(path: &Path) -> Result<String> {
-    match fs::read_to_string(path) {
+    match files::read_text(path) {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(source) => Err(Error::Read { path: path.to_owned(), source }),

@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, num::NonZeroU32};
+use std::{collections::BTreeMap, fs, num::NonZeroU32};
 
 use mod_interface::types::PermissionMode;
 
@@ -46,6 +46,7 @@ fn every_key_is_read() {
                 "paths": ["./b"],
                 "sources": ["npm:c", {"source": "o/r", "mods": ["!x"]}, {"source": "d"},],
                 "hookTimeoutMs": 5,
+                "toolTimeoutMs": 8,
                 "loadTimeoutMs": 6,
                 "signing": {"mode": "require", "keys": {"npm:@t/*": ["RW"]}}
             },
@@ -70,6 +71,7 @@ fn every_key_is_read() {
             paths: vec!["./b".into()],
             sources: vec![source("npm:c", &[]), source("o/r", &["!x"]), source("d", &[])],
             hook_timeout_ms: Some(5),
+            tool_timeout_ms: Some(8),
             load_timeout_ms: NonZeroU32::new(6),
             signing: Signing {
                 mode: Some(SigningMode::Require),
@@ -138,7 +140,7 @@ fn a_file_that_is_no_json_is_named_with_the_place() {
     fs::create_dir(&path).unwrap();
     assert_eq!(
         read(&path).unwrap_err().to_string(),
-        format!("cannot read {}: Is a directory (os error 21)", path.display())
+        format!("cannot read {}: expected a file, got a folder", path.display())
     );
 }
 

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::{Access, Error, ToolContext, file, page::Page, path, typed, typed::Typed};
+use crate::files::kind_of;
 
 const DEFAULT_LIMIT: usize = 500;
 /// How many entries are put in order, at most.
@@ -87,7 +88,7 @@ fn marked(entry: &DirEntry) -> String {
                 Err(_) => format!("{name} -> {target} (not there)"),
             }
         }
-        _ => format!("{name} ({})", file::kind_of(kind)),
+        _ => format!("{name} ({})", kind_of(kind)),
     }
 }
 
