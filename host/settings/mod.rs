@@ -21,6 +21,7 @@ pub use known::KnownMods;
 pub use layer::{Api, Layer, ModLayer, Permissions, Signing, SigningMode, Source, ToolExecution};
 pub use merge::{Loaded, Mods, Settings};
 pub use places::{Places, Scope};
+pub(crate) use read::nearest;
 pub use read::{load, read};
 pub use trust::{ModHash, Trust, Verdict};
 

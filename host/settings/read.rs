@@ -124,17 +124,20 @@ fn wrong_value(path: &Path, key: &str, sentence: &str) -> Error {
 /// The line for a key that means nothing here, with the one that was probably meant.
 fn unknown_key(path: &Path, key: &str) -> String {
     let (parent, name) = key.rsplit_once('.').map_or((None, key), |(parent, name)| (Some(parent), name));
-    let hint = siblings(parent)
-        .into_iter()
-        .map(|known| (strsim::jaro_winkler(name, &known), known))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|left, right| left.0.total_cmp(&right.0))
-        .map(|(_, known)| match parent {
-            Some(parent) => format!("; did you mean `{parent}.{known}`?"),
-            None => format!("; did you mean `{known}`?"),
-        })
-        .unwrap_or_default();
+    let siblings = siblings(parent);
+    let hint = nearest(name, siblings.iter().map(String::as_str)).map(|known| match parent {
+        Some(parent) => format!("; did you mean `{parent}.{known}`?"),
+        None => format!("; did you mean `{known}`?"),
+    });
+    let hint = hint.unwrap_or_default();
     format!("{}: unknown setting `{key}`{hint}", path.display())
+}
+
+/// The name that was probably meant.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let like = known.map(|known| (strsim::jaro_winkler(name, known), known));
+    let near = like.filter(|(likeness, _)| *likeness > 0.8);
+    near.max_by(|left, right| left.0.total_cmp(&right.0)).map(|(_, known)| known)
 }
 
 /// The keys that may stand under `parent`: those of the shape.

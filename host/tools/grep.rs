@@ -61,8 +61,8 @@ impl Typed for Grep {
         not searched.";
     const ACCESS: Access = Access::Read;
 
-    fn subjects(input: &Input, cwd: &Path) -> Vec<String> {
-        path::subjects(cwd, input.path.as_deref().unwrap_or("."))
+    fn subjects(input: &Input) -> Vec<String> {
+        vec![input.path.clone().unwrap_or_else(|| ".".to_owned())]
     }
 
     fn describe(input: &Input) -> String {

@@ -34,8 +34,8 @@ impl Typed for ListDirectory {
         folders with a / at the end, links with where they lead.";
     const ACCESS: Access = Access::Read;
 
-    fn subjects(input: &Input, cwd: &Path) -> Vec<String> {
-        path::subjects(cwd, input.path.as_deref().unwrap_or("."))
+    fn subjects(input: &Input) -> Vec<String> {
+        vec![input.path.clone().unwrap_or_else(|| ".".to_owned())]
     }
 
     fn describe(input: &Input) -> String {

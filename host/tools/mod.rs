@@ -26,6 +26,7 @@ use std::{path::Path, sync::Arc};
 pub use error::Error;
 use futures::future::BoxFuture;
 use mod_interface::types::{ToolOutput, ToolSpec};
+pub(crate) use path::{normal, real};
 use serde_json::Value;
 pub use set::{Registered, ToolSet};
 use tokio_util::sync::CancellationToken;
@@ -40,11 +41,9 @@ pub trait Tool: Send + Sync {
         if self.spec().read_only { Access::Read } else { Access::Other }
     }
 
-    /// What permission rules match: the command, or the path, relative to `cwd` when it is inside.
-    ///
-    /// A file that is reached through a link has two names, the one given and the real one. A deny
-    /// rule holds if it matches **any** of the subjects, an allow rule only if it matches **all**.
-    fn rule_subjects(&self, _input: &Value, _cwd: &Path) -> Vec<String> {
+    /// What permission rules match, as it was given: the command, or every path that the call touches. A
+    /// tool that reads or edits names paths, any other one commands.
+    fn rule_subjects(&self, _input: &Value) -> Vec<String> {
         Vec::new()
     }
 

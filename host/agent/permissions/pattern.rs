@@ -1,0 +1,33 @@
+/// A text in which some places stand for any text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pattern {
+    head: String,
+    /// What follows, each part behind any text.
+    tail: Vec<String>,
+}
+
+impl Pattern {
+    /// Reads a pattern: a `*` stands for any text.
+    pub(super) fn new(text: &str) -> Self {
+        Self::below("", text)
+    }
+
+    /// A pattern behind a text in which a `*` is a `*`.
+    pub(super) fn below(literal: &str, text: &str) -> Self {
+        let mut parts = text.split('*');
+        let head = literal.to_owned() + parts.next().unwrap_or_default();
+        Self { head, tail: parts.map(str::to_owned).collect() }
+    }
+
+    pub(super) fn holds_for(&self, text: &str) -> bool {
+        let Some(mut rest) = text.strip_prefix(self.head.as_str()) else { return false };
+        let Some((last, between)) = self.tail.split_last() else { return rest.is_empty() };
+        for part in between {
+            match rest.find(part.as_str()) {
+                Some(at) => rest = &rest[at + part.len()..],
+                None => return false,
+            }
+        }
+        rest.ends_with(last.as_str())
+    }
+}
