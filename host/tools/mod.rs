@@ -7,6 +7,7 @@
 mod edit_file;
 mod error;
 mod file;
+mod folder;
 mod glob;
 mod grep;
 mod list_directory;
@@ -80,9 +81,18 @@ pub struct ToolContext {
     pub tool_call_id: Arc<str>,
     /// The agent that calls.
     pub agent_id: Arc<str>,
+    /// What must not be found.
+    pub hidden: Arc<Hidden>,
     /// Takes the output so far, for `tool_update`.
     pub progress: Arc<dyn Fn(&str) + Send + Sync>,
 }
+
+/// Whether what is at a path must not be found, because it must not be read. The path is absolute, and no
+/// link in it is followed.
+pub type Hidden = dyn Fn(&Path) -> bool + Send + Sync;
+
+/// The tool whose deny rules hold for every tool that takes a path, and for what those find.
+pub const READ_FILE: &str = "read_file";
 
 /// The built-in tools, in the order in which the model is told of them.
 pub fn builtin() -> Vec<Arc<dyn Tool>> {

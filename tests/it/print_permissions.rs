@@ -151,3 +151,23 @@ fn a_rule_that_names_no_tool_is_told_at_the_start() {
                    mean read_file?\n";
     assert_eq!(ran.told(), (0, "done\n", warning));
 }
+
+#[test]
+fn what_must_not_be_read_is_not_found() {
+    let folders = with_a_secret();
+    let found = |tool: &str, input: serde_json::Value| {
+        let args = ["--output-format", "stream-json", SKIP, "--deny", "read_file(way)"];
+        let ran = folders.play(&calls(tool, input), &args).run();
+        let completed = ran.events_of("tool_completed");
+        completed.first().map(|event| event["result"][0]["text"].as_str().unwrap().to_owned())
+    };
+    let left_out =
+        |found: &str, count| Some(format!("{found}\n[left out, because a deny rule says so: {count}]"));
+    let pattern = json!({ "pattern": "hunter2|nothing", "path": "." });
+    assert_eq!(found("grep", pattern), left_out("open:1:nothing", 2));
+    assert_eq!(found("glob", json!({ "pattern": "**" })), left_out("open", 2));
+    assert_eq!(found("list_directory", json!({})), left_out("open", 2));
+    for path in ["secrets", "way", "secrets/key"] {
+        assert_eq!(found("grep", json!({ "pattern": "hunter2", "path": path })), None, "{path}");
+    }
+}

@@ -22,7 +22,7 @@ use super::BoxError;
 use crate::{
     events::Emitter,
     hooks::ToolCallInput,
-    tools::{Access, Tool},
+    tools::{Access, Hidden, READ_FILE, Tool},
 };
 
 pub use rule::Rule;
@@ -207,8 +207,21 @@ impl Permissions {
         }
     }
 
+    /// What `tool` must not find.
+    pub(super) fn hidden(&self, tool: &dyn Tool) -> Arc<Hidden> {
+        let finds = tool.access() == Access::Read;
+        let rules =
+            self.deny.iter().filter(|rule| finds && (rule.names(&tool.spec().name) || rule.names(READ_FILE)));
+        let patterns = rules.filter_map(Rule::pattern).flat_map(|pattern| self.workspace.patterns(pattern));
+        let patterns: Vec<_> = patterns.collect();
+        Arc::new(move |path| subject::is_at_or_below(path, &patterns))
+    }
+
     fn held_against_deny_rules(&self, tool: &str, subject: &Subject) -> Held {
-        let mut rules = self.deny.iter().filter(|rule| rule.names(tool));
+        // What must not be read must not be searched, listed or edited either.
+        let is_path = matches!(subject, Subject::Paths(_));
+        let hides = |rule: &Rule| is_path && rule.names(READ_FILE) && rule.pattern().is_some();
+        let mut rules = self.deny.iter().filter(|rule| rule.names(tool) || hides(rule));
         if let Some(rule) = rules.clone().find(|rule| subject.is_denied(rule, &self.workspace)) {
             return Held::Forbidden(format!("a deny rule forbids this call: {rule}"));
         }

@@ -3,7 +3,10 @@ use std::path::{Path, PathBuf};
 use mod_interface::types::PermissionMode;
 
 use super::{decide, permissions, permissions_in};
-use crate::{agent::permissions::Workspace, tools::Access};
+use crate::{
+    agent::{permissions::Workspace, tests::fakes::FakeTool},
+    tools::Access,
+};
 
 /// A workspace that is reached through a link, with a link to a vault in it.
 fn linked() -> Workspace {
@@ -114,4 +117,29 @@ fn a_star_in_the_name_of_the_workspace_stands_for_itself() {
     assert_eq!(allowed("src/x"), "allow");
     assert_eq!(allowed("/work/a*b/src/x"), "allow");
     assert_eq!(allowed("/work/axb/src/x"), "ask");
+}
+
+#[test]
+fn what_must_not_be_read_must_not_be_found_or_edited() {
+    let permissions =
+        permissions_in(linked(), &["tool"], &["read_file(secrets/**)", "tool(/else/*)", "other(src)"]);
+    for access in [Access::Read, Access::Edit] {
+        let fate = |path| decide(&permissions, PermissionMode::Bypass, access, path);
+        assert_eq!(["secrets", "/vault/key", "src", "."].map(fate), ["deny", "deny", "allow", "allow"]);
+    }
+    assert_eq!(decide(&permissions, PermissionMode::Bypass, Access::Other, "cat secrets/key"), "allow");
+    let hidden = |access| {
+        let hidden = permissions.hidden(&FakeTool::new("tool").access(access));
+        ["/link/it/secrets", "/link/it/secrets/key", "/vault/key", "/else/x", "/link/it/src"]
+            .map(|path| hidden(Path::new(path)))
+    };
+    assert_eq!(hidden(Access::Read), [true, true, true, true, false]);
+    assert_eq!(hidden(Access::Other), [false; 5]);
+    let whole = permissions_in(linked(), &[], &["read_file"]);
+    assert_eq!(
+        decide(&whole, PermissionMode::Default, Access::Read, "a"),
+        "allow",
+        "it is about the tool alone"
+    );
+    assert!(!whole.hidden(&FakeTool::new("tool"))(Path::new("/link/it/a")));
 }
