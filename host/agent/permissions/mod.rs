@@ -225,14 +225,14 @@ impl Permissions {
         if let Some(rule) = rules.clone().find(|rule| subject.is_denied(rule, &self.workspace)) {
             return Held::Forbidden(format!("a deny rule forbids this call: {rule}"));
         }
-        match (rules.next(), subject) {
-            (Some(rule), Subject::Unreadable) => Held::Unsure(format!(
-                "this command is too intricate to be held against a deny rule, write it plainly: {rule}"
-            )),
+        match (rules.find(|rule| subject.may_be_denied(rule)), subject) {
+            (None, _) => Held::Free,
             (Some(rule), Subject::None) => Held::Unsure(format!(
                 "this tool has nothing that the pattern of a deny rule could hold for, deny it whole: {rule}"
             )),
-            _ => Held::Free,
+            (Some(rule), _) => Held::Unsure(format!(
+                "this command is too intricate to be held against a deny rule, write it plainly: {rule}"
+            )),
         }
     }
 

@@ -1,3 +1,7 @@
+use std::iter;
+
+use super::shell::ANY;
+
 /// A text in which some places stand for any text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pattern {
@@ -29,5 +33,29 @@ impl Pattern {
             }
         }
         rest.ends_with(last.as_str())
+    }
+
+    /// Whether it may hold for a text in which [`ANY`] stands for any text too.
+    pub(super) fn may_hold_for(&self, open: &str) -> bool {
+        let tail = self.tail.iter().flat_map(|part| iter::once(None).chain(part.chars().map(Some)));
+        let pattern: Vec<_> = self.head.chars().map(Some).chain(tail).collect();
+        // Whether the texts before this place of both can be the same, for each place of the pattern.
+        let mut same: Vec<bool> = vec![true];
+        same.extend(pattern.iter().scan(true, |same, c| {
+            *same &= c.is_none();
+            Some(*same)
+        }));
+        for c in open.chars() {
+            let mut next = vec![c == ANY && same[0]];
+            for (at, expected) in pattern.iter().enumerate() {
+                next.push(match expected {
+                    None => same[at + 1] || next[at],
+                    Some(_) if c == ANY => same[at + 1] || next[at],
+                    Some(expected) => *expected == c && same[at],
+                });
+            }
+            same = next;
+        }
+        same.last() == Some(&true)
     }
 }

@@ -1,6 +1,11 @@
 use std::path::{Path, PathBuf};
 
-use super::{Rule, pattern::Pattern, shell::Command, workspace::Workspace};
+use super::{
+    Rule,
+    pattern::Pattern,
+    shell::{ANY, Command, Needs},
+    workspace::Workspace,
+};
 
 /// A pattern that is too long for people to read.
 const LONG_PATTERN: usize = 80;
@@ -29,7 +34,26 @@ impl Subject {
                 paths.iter().flatten().any(|name| is_at_or_below(name, &patterns))
             }
             Self::Commands(parts) => {
-                parts.iter().flat_map(Command::disguises).any(|part| holds_for_command(pattern, &part))
+                parts.iter().flat_map(Command::forms).any(|form| holds_for_command(pattern, form))
+            }
+        }
+    }
+
+    /// Whether `rule` might forbid a call that it does not forbid for certain.
+    pub(super) fn may_be_denied(&self, rule: &Rule) -> bool {
+        match (self, rule.pattern()) {
+            (Self::None | Self::Unreadable, _) => true,
+            (Self::Paths(_), _) | (_, None) => false,
+            (Self::Commands(parts), Some(pattern)) => {
+                let bare = pattern.strip_suffix(" *");
+                // An expansion may leave no word behind.
+                let forms = parts.iter().flat_map(Command::forms).filter(|form| form.contains(ANY));
+                forms.map(|form| form.replace(&format!(" {ANY}"), &ANY.to_string())).any(|form| {
+                    [Some(pattern), bare]
+                        .into_iter()
+                        .flatten()
+                        .any(|pattern| Pattern::new(pattern).may_hold_for(&form))
+                })
             }
         }
     }
@@ -47,7 +71,12 @@ impl Subject {
             }
             Self::Commands(parts) => {
                 let holds = |part: &str| patterns().any(|pattern| holds_for_command(pattern, part));
-                !parts.is_empty() && parts.iter().all(|part| holds(part.as_written()))
+                let allowed = |part: &Command| match part.needs() {
+                    Needs::Nothing => true,
+                    Needs::Rule => holds(part.as_written()),
+                    Needs::More => false,
+                };
+                !parts.is_empty() && parts.iter().all(allowed)
             }
         };
         by_pattern || rules.any(|rule| rule.pattern().is_none())
@@ -58,7 +87,11 @@ impl Subject {
         let parts: Vec<String> = match self {
             Self::None | Self::Unreadable => vec![],
             Self::Paths(paths) => paths.iter().flatten().map(|name| workspace.shown(name)).collect(),
-            Self::Commands(parts) => parts.iter().map(|part| part.as_written().to_owned()).collect(),
+            Self::Commands(parts) if parts.iter().any(|part| part.needs() == Needs::More) => vec![],
+            Self::Commands(parts) => {
+                let parts = parts.iter().filter(|part| part.needs() == Needs::Rule);
+                parts.map(|part| part.as_written().to_owned()).collect()
+            }
         };
         let too_long = |part: &String| part.contains('\n') || part.len() > LONG_PATTERN;
         if parts.is_empty() || parts.iter().any(too_long) {
