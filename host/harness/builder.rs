@@ -290,8 +290,13 @@ impl HarnessBuilder {
         let mode = self.mode.or(configured.mode).unwrap_or_default();
         let ask = self.ask.take().unwrap_or_else(|| Arc::new(NobodyToAsk));
         let live = Arc::new(LiveMode::new(mode, bus.main()));
-        let (cwd, home) = (places.cwd.as_path().into(), places.user_home.clone());
-        Ok(Permissions::new(allow, deny, live, ask, Workspace { cwd, home, follow: tools::real }))
+        let workspace = Workspace {
+            cwd: places.cwd.as_path().into(),
+            home: places.user_home.clone(),
+            guarded: vec![places.home.clone()],
+            follow: tools::real,
+        };
+        Ok(Permissions::new(allow, deny, live, ask, workspace))
     }
 
     fn tool_set(&mut self, subagents: &Arc<Subagents>) -> Result<Arc<ToolSet>, Error> {

@@ -171,3 +171,31 @@ fn what_must_not_be_read_is_not_found() {
         assert_eq!(found("grep", json!({ "pattern": "hunter2", "path": path })), None, "{path}");
     }
 }
+
+#[test]
+fn accepted_edits_are_those_of_the_project() {
+    let folders = with_a_secret();
+    let beyond = folders.work().join("beyond");
+    std::os::unix::fs::symlink(folders.home(), &beyond).unwrap();
+    fs::create_dir(folders.work().join(".git")).unwrap();
+    std::os::unix::fs::symlink(".git", folders.work().join("hooks")).unwrap();
+    let settings = folders.home().join("settings.json").display().to_string();
+    let write = |path: &str| {
+        let scenario = calls("write_file", json!({ "file_path": path, "content": "new" }));
+        fate(
+            &folders
+                .play(&scenario, &["--output-format", "stream-json", "--permission-mode", "accept-edits"])
+                .run(),
+        )
+    };
+    for path in ["new", "way/new", "sub/.gitignore"] {
+        assert_eq!(write(path), "ran", "{path}");
+    }
+    for path in
+        ["../new", &settings, "beyond/settings.json", ".git/config", "hooks/x", ".commandcode/settings.json"]
+    {
+        let fate = write(path);
+        assert!(fate.starts_with("nobody is there to allow this call"), "{path}: {fate}");
+    }
+    assert!(!folders.home().join("settings.json").exists() && !folders.work().join(".git/config").exists());
+}

@@ -193,7 +193,10 @@ impl Permissions {
             // Nobody is asked in this mode, and a deny rule might hold.
             (PermissionMode::Bypass, _) => unsure.map_or(Decision::Allow, Decision::Deny),
             _ if unsure.is_some() => Decision::Ask,
-            (_, Access::Read) | (PermissionMode::AcceptEdits, Access::Edit) => Decision::Allow,
+            (_, Access::Read) => Decision::Allow,
+            (PermissionMode::AcceptEdits, Access::Edit) if subject.is_project_files(&self.workspace) => {
+                Decision::Allow
+            }
             _ if subject.is_allowed(name, &self.allow, &self.workspace) => Decision::Allow,
             _ => Decision::Ask,
         }

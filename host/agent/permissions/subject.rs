@@ -82,6 +82,14 @@ impl Subject {
         by_pattern || rules.any(|rule| rule.pattern().is_none())
     }
 
+    /// Whether it is files of the project alone, under all of their names.
+    pub(super) fn is_project_files(&self, workspace: &Workspace) -> bool {
+        match self {
+            Self::Paths(paths) => paths.iter().flatten().all(|name| workspace.is_project_file(name)),
+            Self::None | Self::Commands(_) | Self::Unreadable => false,
+        }
+    }
+
     /// Rules that would allow just this.
     pub(super) fn rules(&self, tool: &str, workspace: &Workspace) -> Vec<String> {
         let parts: Vec<String> = match self {

@@ -1,10 +1,14 @@
 use std::{
+    ffi::OsStr,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use super::pattern::Pattern;
 use crate::tools;
+
+/// Folders of a project of which no edit is accepted unasked.
+const GUARDED: [&str; 3] = [".commandcode", ".git", ".registry"];
 
 /// Where the paths in rules and calls begin, and where links lead.
 #[derive(Clone)]
@@ -13,6 +17,8 @@ pub struct Workspace {
     pub cwd: Arc<Path>,
     /// What `~` stands for.
     pub home: Option<PathBuf>,
+    /// Folders of which no edit is accepted unasked, wherever they lie.
+    pub guarded: Vec<PathBuf>,
     /// Follows all links, also to what is not there yet.
     pub follow: fn(&Path) -> PathBuf,
 }
@@ -31,12 +37,24 @@ impl Workspace {
 
     /// A name as people write it: relative where it lies inside.
     pub(super) fn shown(&self, name: &Path) -> String {
-        let inside = name.strip_prefix(&self.cwd).or_else(|_| name.strip_prefix((self.follow)(&self.cwd)));
-        match inside {
-            Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
-            Ok(inside) => inside.to_string_lossy().into_owned(),
-            Err(_) => name.to_string_lossy().into_owned(),
+        match self.inside(name) {
+            Some(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+            inside => inside.unwrap_or(name).to_string_lossy().into_owned(),
         }
+    }
+
+    /// Whether an edit there changes the project alone: inside the workspace, and not what says which programs
+    /// run, or who may do what.
+    pub(super) fn is_project_file(&self, name: &Path) -> bool {
+        let is_guarded = |part: &OsStr| GUARDED.iter().any(|guarded| part.eq_ignore_ascii_case(guarded));
+        let is_ours = |folder: &PathBuf| name.starts_with(folder) || name.starts_with((self.follow)(folder));
+        let inside = self.inside(name);
+        inside.is_some_and(|inside| !inside.iter().any(is_guarded)) && !self.guarded.iter().any(is_ours)
+    }
+
+    fn inside<'a>(&self, name: &'a Path) -> Option<&'a Path> {
+        let inside = name.strip_prefix(&self.cwd);
+        inside.or_else(|_| name.strip_prefix((self.follow)(&self.cwd))).ok()
     }
 
     /// What a rule's pattern means for names of paths. It has names as a path has them, and one that ends in

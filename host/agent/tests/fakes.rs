@@ -329,7 +329,7 @@ impl Scene {
             rules(&self.deny),
             Arc::clone(&self.mode),
             Arc::clone(&self.ask),
-            Workspace { cwd: Arc::clone(&cwd), home: None, follow: Path::to_path_buf },
+            Workspace { cwd: Arc::clone(&cwd), home: None, guarded: vec![], follow: Path::to_path_buf },
         );
         let config = Arc::new(AgentConfig {
             emitter: self.log.bus().main(),

@@ -16,7 +16,12 @@ fn linked() -> Workspace {
         // Joining with nothing leaves a slash at the end.
         led.map_or_else(|| path.to_owned(), |led| led.components().collect())
     }
-    Workspace { cwd: Path::new("/link/it").into(), home: Some("/home/me".into()), follow }
+    Workspace {
+        cwd: Path::new("/link/it").into(),
+        home: Some("/home/me".into()),
+        guarded: vec!["/link/it/conf".into()],
+        follow,
+    }
 }
 
 #[test]
@@ -111,7 +116,12 @@ fn a_deny_rule_holds_for_a_path_under_all_of_its_names_and_for_what_is_in_it() {
 
 #[test]
 fn a_star_in_the_name_of_the_workspace_stands_for_itself() {
-    let workspace = Workspace { cwd: Path::new("/work/a*b").into(), home: None, follow: Path::to_path_buf };
+    let workspace = Workspace {
+        cwd: Path::new("/work/a*b").into(),
+        home: None,
+        guarded: vec![],
+        follow: Path::to_path_buf,
+    };
     let permissions = permissions_in(workspace, &["tool(src/*)"], &[]);
     let allowed = |path| decide(&permissions, PermissionMode::Default, Access::Edit, path);
     assert_eq!(allowed("src/x"), "allow");
@@ -142,4 +152,33 @@ fn what_must_not_be_read_must_not_be_found_or_edited() {
         "it is about the tool alone"
     );
     assert!(!whole.hidden(&FakeTool::new("tool"))(Path::new("/link/it/a")));
+}
+
+#[test]
+fn no_edit_is_accepted_unasked_that_reaches_beyond_the_project() {
+    let permissions = permissions_in(linked(), &["other"], &[]);
+    let fate = |path| decide(&permissions, PermissionMode::AcceptEdits, Access::Edit, path);
+    for accepted in ["a", "a/../b", "/link/it/a", "/work/it/a", ".gitignore", "x.git/a", "configuration"] {
+        assert_eq!(fate(accepted), "allow", "{accepted}");
+    }
+    for asked in [
+        "/etc/passwd",
+        "../other",
+        "/work/its",
+        "~/.bashrc",
+        "secrets/key",
+        ".git",
+        ".git/hooks/pre-commit",
+        "sub/.GIT/config",
+        "a/../.commandcode/settings.json",
+        ".registry/x",
+        "conf/settings.json",
+        "/work/it/conf/x",
+        "a\0/etc/passwd",
+    ] {
+        assert_eq!(fate(asked), "ask", "{asked}");
+    }
+    let rule = permissions_in(linked(), &["tool(.git/hooks/*)"], &[]);
+    assert_eq!(decide(&rule, PermissionMode::AcceptEdits, Access::Edit, ".git/hooks/x"), "allow");
+    assert_eq!(decide(&rule, PermissionMode::AcceptEdits, Access::Edit, ".git/config"), "ask");
 }
