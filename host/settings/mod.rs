@@ -13,6 +13,7 @@ mod merge;
 mod places;
 mod read;
 mod trust;
+mod twice;
 mod write;
 
 pub use edit::{Document, edit};

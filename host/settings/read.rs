@@ -4,7 +4,7 @@ use jsonc_parser::ParseOptions;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Error, Layer, Loaded, Places, Result, Scope};
+use super::{Error, Layer, Loaded, Places, Result, Scope, twice::check_keys};
 
 /// JSON as everybody writes it, with comments and trailing commas.
 pub(super) const SYNTAX: ParseOptions = ParseOptions {
@@ -48,6 +48,7 @@ pub fn read(path: &Path) -> Result<(Layer, Vec<String>)> {
     let document: Option<Value> =
         jsonc_parser::parse_to_serde_value(text, &SYNTAX).map_err(|error| syntax_error(path, &error))?;
     let Some(document) = document else { return Ok(Default::default()) };
+    check_keys(path, text)?;
     check_objects(path, "", &document, &shape())?;
 
     let mut unknown = Vec::new();
