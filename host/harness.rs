@@ -7,6 +7,7 @@ mod agent_tool;
 mod builder;
 mod model;
 mod prompt;
+mod rules;
 mod toolbox;
 
 use std::{

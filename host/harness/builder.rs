@@ -10,12 +10,13 @@ use mod_interface::types::{AgentState, NoticeLevel, PermissionMode, SessionStart
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Error, Harness, Recorded, agent_tool::AgentTool, model::Models, prompt::system_prompt, toolbox::Tools,
+    Error, Harness, Recorded, agent_tool::AgentTool, model::Models, prompt::system_prompt, rules,
+    toolbox::Tools,
 };
 use crate::{
     agent::{
         Agent, AgentConfig, Ask, LiveMode, MessageQueue, ModelChoice, NobodyToAsk, Permissions, Rule,
-        Subagents, ToolExecution,
+        Subagents, ToolExecution, Workspace,
     },
     builtin,
     events::{EventBus, EventSink},
@@ -226,6 +227,9 @@ impl HarnessBuilder {
         mods.tell_last_places();
         let loading = self.cancel.run_until_cancelled(self.load(&mods, &places));
         let loaded = loading.await.ok_or(Error::Interrupted)??;
+        for told in rules::idle(permissions.rules(), &tools, places.user_home.is_some()) {
+            bus.main().notice(NoticeLevel::Warning, told);
+        }
         let session = self.session(&places)?;
         let id = Arc::clone(session.id());
         let cwd: Arc<std::path::Path> = places.cwd.as_path().into();
@@ -288,7 +292,13 @@ impl HarnessBuilder {
         let mode = self.mode.or(configured.mode).unwrap_or_default();
         let ask = self.ask.take().unwrap_or_else(|| Arc::new(NobodyToAsk));
         let live = Arc::new(LiveMode::new(mode, bus.main()));
-        Ok(Permissions::new(allow, deny, live, ask, places.cwd.as_path().into()))
+        let workspace = Workspace {
+            cwd: places.cwd.as_path().into(),
+            home: places.user_home.clone(),
+            guarded: vec![places.home.clone()],
+            follow: tools::real,
+        };
+        Ok(Permissions::new(allow, deny, live, ask, workspace))
     }
 
     fn tool_set(&mut self, subagents: &Arc<Subagents>) -> Result<Arc<ToolSet>, Error> {

@@ -247,6 +247,7 @@ async fn a_tool_and_a_command_see_what_they_are_called_with() {
         cancel: world.cancel.clone(),
         tool_call_id: "c1".into(),
         agent_id: "main".into(),
+        hidden: Arc::new(|_| false),
         progress: Arc::new(|_| ()),
     };
     let frame = world.frame(Question::Tool { name: "own".into(), input: r#"{"a":1}"#.into(), ctx });

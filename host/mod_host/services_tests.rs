@@ -90,6 +90,7 @@ async fn progress_is_for_tools_that_run() {
         cancel: CancellationToken::new(),
         tool_call_id: "c".into(),
         agent_id: "main".into(),
+        hidden: Arc::new(|_| false),
         progress: Arc::new(move |text| kept.lock().unwrap().push_str(text)),
     };
     let frame = world.frame(Question::Tool { name: "t".into(), input: "{}".into(), ctx });
