@@ -16,7 +16,7 @@ use crate::{
     tools::ToolContext,
 };
 
-/// What a mod is asked in one entry.
+/// What a mod is asked in one entry. Small, as it is moved at every entry.
 #[derive(Clone)]
 pub(crate) enum Question {
     /// Nothing any more.
@@ -30,9 +30,16 @@ pub(crate) enum Question {
     /// To hear what another mod says on a channel.
     Bus(Arc<BusMessage>),
     /// To run its tool.
-    Tool { name: Arc<str>, input: Arc<str>, ctx: ToolContext },
-    /// To run its command.
-    Command { args: Arc<str> },
+    Tool(Arc<ToolQuestion>),
+    /// To run its command, with what was typed behind its name.
+    Command(Arc<String>),
+}
+
+/// A call of a mod's own tool.
+pub(crate) struct ToolQuestion {
+    pub(crate) name: String,
+    pub(crate) input: String,
+    pub(crate) ctx: ToolContext,
 }
 
 /// The host's side of a frame.
@@ -103,9 +110,9 @@ impl ModFrame {
 
     fn tool_text(&self, field: TextField) -> &str {
         match (&self.question, field) {
-            (Question::Tool { ctx, .. }, TextField::ToolCallId) => &ctx.tool_call_id,
-            (Question::Tool { name, .. }, TextField::ToolName) => name,
-            (Question::Tool { input, .. }, TextField::ToolInput) => input,
+            (Question::Tool(call), TextField::ToolCallId) => &call.ctx.tool_call_id,
+            (Question::Tool(call), TextField::ToolName) => &call.name,
+            (Question::Tool(call), TextField::ToolInput) => &call.input,
             (Question::Event(event), TextField::ToolName) => event_tool(&event.payload).unwrap_or_default(),
             _ => self.call_input().map_or("", |call| match field {
                 TextField::ToolCallId => &call.id,
@@ -120,14 +127,14 @@ impl ModFrame {
             Question::Hook(input) => input.scope.emitter.agent_id(),
             Question::Event(event) => &event.agent_id,
             Question::Bus(message) => &message.agent_id,
-            Question::Tool { ctx, .. } => &ctx.agent_id,
-            Question::None | Question::Factory | Question::Command { .. } => "",
+            Question::Tool(call) => &call.ctx.agent_id,
+            Question::None | Question::Factory | Question::Command(_) => "",
         }
     }
 
     fn prompt(&self) -> &str {
         match (&self.question, self.subject()) {
-            (Question::Command { args }, _) => args,
+            (Question::Command(args), _) => args,
             (_, Some(Subject::Prompt(prompt))) => prompt,
             _ => "",
         }
@@ -163,7 +170,7 @@ impl ModFrame {
     fn cancelled(&self) -> bool {
         match &self.question {
             Question::Hook(input) => input.scope.cancel.is_cancelled(),
-            Question::Tool { ctx, .. } => ctx.cancel.is_cancelled(),
+            Question::Tool(call) => call.ctx.cancel.is_cancelled(),
             _ => false,
         }
     }

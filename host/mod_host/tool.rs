@@ -2,7 +2,7 @@ use std::{convert::Infallible, future::pending, sync::Arc, thread, time::Duratio
 
 use futures::future::BoxFuture;
 use mod_interface::{
-    abi::{Answer, Callable, OwnFrame, decode_tool},
+    abi::{Callable, Completed, OwnFrame, Reply, decode_tool},
     types::{NoticeLevel, ToolOutput, ToolSpec},
 };
 use serde_json::Value;
@@ -10,9 +10,9 @@ use tokio::{sync::oneshot, time::sleep};
 
 use super::{
     Core,
-    adapter::{Entry, enter},
+    adapter::{enter, settle},
     clock::Clock,
-    frame::{ModFrame, Question},
+    frame::{ModFrame, Question, ToolQuestion},
     identity::ModIdentity,
     journal::place,
 };
@@ -44,10 +44,10 @@ impl ModTool {
     }
 
     /// The answer of one call, unless an interruption comes first, or the end of the tool's own time.
-    async fn answer(&self, input: &Value, ctx: ToolContext, emitter: &Emitter) -> Result<Answer, HookFault> {
+    async fn answer(&self, input: &Value, ctx: ToolContext, emitter: &Emitter) -> Result<Completed, HookFault> {
         let cancel = ctx.cancel.clone();
-        let (name, input) = (self.spec.name.as_str().into(), input.to_string().into());
-        let question = Question::Tool { name, input, ctx };
+        let (name, input) = (self.spec.name.clone(), input.to_string());
+        let question = Question::Tool(Arc::new(ToolQuestion { name, input, ctx }));
         let clock = Clock::default();
         let frame = ModFrame::new(&self.core, &self.owner, question).timed_by(clock.clone());
         let answer = self.begin(OwnFrame::new(frame))?;
@@ -65,16 +65,18 @@ impl ModTool {
     fn begin(
         &self,
         frame: OwnFrame<ModFrame>,
-    ) -> Result<oneshot::Receiver<Result<Answer, HookFault>>, HookFault> {
+    ) -> Result<oneshot::Receiver<Result<Completed, HookFault>>, HookFault> {
         let (mut sender, receiver) = oneshot::channel();
         let (core, owner, callable) =
             (Arc::clone(&self.core), Arc::clone(&self.owner), self.callable.clone());
         let work = move || {
-            let entry =
-                enter(&core.journal, &owner, place::TOOL, |reply| callable.call(frame.frame(), reply));
+            let mut reply = Reply::default();
+            let entry = enter(&core.journal, &owner, place::TOOL, &mut reply, |reply| {
+                callable.call(frame.frame(), reply)
+            });
             let answer = match entry {
-                Entry::Ready(answer) => Some(answer),
-                Entry::Pending(pending) => core.runtime.block_on(async {
+                None => Some(Ok(reply.completed)),
+                Some(pending) => core.runtime.block_on(async {
                     tokio::select! {
                         biased;
                         answer = pending.bounded(frame.host().clock(), None) => Some(answer),
@@ -119,8 +121,8 @@ impl Tool for ModTool {
             let emitter = self.core.bus.emitter(Arc::clone(&ctx.agent_id));
             let cancel = ctx.cancel.clone();
             let answer = self.answer(&input, ctx, &emitter).await;
-            let output = answer.and_then(|answer| {
-                let output = decode_tool(&answer).map_err(HookFault::Invalid)?;
+            let output = answer.and_then(|completed| {
+                let output = decode_tool(settle(&completed)?).map_err(HookFault::Invalid)?;
                 tool_content(&output.content).map(|()| output)
             });
             output.unwrap_or_else(|fault| {

@@ -4,12 +4,8 @@ use jsonc_parser::ParseOptions;
 use serde::Deserialize;
 use serde_json::Value;
 
-<<<<<<< HEAD
-use super::{Error, Layer, Loaded, Places, Result, Scope};
-use crate::files;
-=======
 use super::{Error, Layer, Loaded, Places, Result, Scope, twice::check_keys};
->>>>>>> permissions
+use crate::files;
 
 /// JSON as everybody writes it, with comments and trailing commas.
 pub(super) const SYNTAX: ParseOptions = ParseOptions {
