@@ -5,11 +5,11 @@
 //! hooks a [`HookHandler`] of the run.
 
 use std::{
-    panic::AssertUnwindSafe,
-    pin::Pin,
-    sync::{Arc, Mutex},
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
 use async_ffi::FfiFuture;
@@ -19,9 +19,10 @@ use mod_interface::{
     types::{Hook, HookSet},
 };
 
+use try_lock::TryLock;
+
 use super::{
     Core,
-    clock::Clock,
     frame::{ModFrame, Question},
     identity::ModIdentity,
     journal::Journal,
@@ -82,39 +83,36 @@ impl PendingEntry {
         Self { future: Some(future), journal, mod_index, place }
     }
 
-    /// Waits for the answer, for [`settle`], at most for `limit` of the mod's own time; `clock` says how
-    /// much of it the host used. Over it, the call is abandoned.
+    /// Waits for the answer, for [`settle`], until `over` ends: then the call is abandoned.
     pub(crate) async fn bounded(
-        self,
-        clock: &Clock,
-        limit: Option<Duration>,
+        mut self,
+        over: impl Future<Output = HookFault>,
     ) -> Result<Completed, HookFault> {
-        // The SDK catches panics; this is for a library that was built without it.
-        let answer = AssertUnwindSafe(self).catch_unwind();
-        let answer = async { answer.await.map_err(|_| HookFault::Panic("in a poll".to_owned())) };
-        match limit {
-            None => answer.await,
-            Some(limit) => tokio::select! {
-                biased;
-                answer = answer => answer,
-                () = clock.used_up(limit) => {
-                    Err(HookFault::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)))
-                }
-            },
-        }
+        let mut over = pin!(over);
+        poll_fn(|cx| match self.poll_unpin(cx) {
+            Poll::Pending => over.as_mut().poll(cx).map(Err),
+            answered => answered,
+        })
+        .await
     }
 }
 
 impl Future for PendingEntry {
-    type Output = Completed;
+    type Output = Result<Completed, HookFault>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let Some(future) = &mut this.future else { return Poll::Pending };
         let _inside = this.journal.enter(this.mod_index, this.place);
-        let Poll::Ready(completed) = Pin::new(future).poll(cx) else { return Poll::Pending };
+        // The SDK catches panics; this is for a library that was built without it.
+        let polled = catch_unwind(AssertUnwindSafe(|| future.poll_unpin(cx)));
+        let answer = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(completed)) => Ok(completed),
+            Err(_) => Err(HookFault::Panic("in a poll".to_owned())),
+        };
         this.future = None;
-        Poll::Ready(completed)
+        Poll::Ready(answer)
     }
 }
 
@@ -135,7 +133,7 @@ pub(crate) struct HookAdapter {
     hooks: HookSet,
     fails_closed: bool,
     // The frame of the last call, for the next: nobody kept it.
-    spare: Mutex<Option<OwnFrame<ModFrame>>>,
+    spare: TryLock<Option<OwnFrame<ModFrame>>>,
 }
 
 impl HookAdapter {
@@ -146,7 +144,7 @@ impl HookAdapter {
         fails_closed: bool,
     ) -> Self {
         let hooks = object.hooks();
-        Self { core, owner, object, hooks, fails_closed, spare: Mutex::new(None) }
+        Self { core, owner, object, hooks, fails_closed, spare: TryLock::new(None) }
     }
 
     /// A frame that asks `question`, in the memory of `spare` if nobody holds that.
@@ -167,7 +165,7 @@ impl HookAdapter {
         frame: OwnFrame<ModFrame>,
     ) -> BoxFuture<'static, HookResult> {
         let limit = self.core.limit(hook);
-        Box::pin(async move { read(hook, &pending.bounded(frame.host().clock(), limit).await?) })
+        Box::pin(async move { read(hook, &pending.bounded(frame.host().over(limit)).await?) })
     }
 }
 
@@ -188,7 +186,7 @@ impl HookHandler for HookAdapter {
         let hook = input.hook;
         // Held during the call: who enters meanwhile finds it taken, and makes a frame of its own.
         let mut spare = self.spare.try_lock();
-        let taken = spare.as_mut().ok().and_then(|spare| spare.take());
+        let taken = spare.as_mut().and_then(|spare| spare.take());
         let mut frame = self.frame(taken, Question::Hook(Arc::clone(input)));
         let mut reply = Reply::default();
         let entry = enter(&self.core.journal, &self.owner, hook as u16, &mut reply, |reply| {
@@ -198,7 +196,7 @@ impl HookHandler for HookAdapter {
             return HookAnswer::Pending(self.wait(hook, pending, frame));
         }
         // The question is let go of at once: while it is held, the state cannot grow in place.
-        if let (Some(host), Ok(spare)) = (frame.host_mut(), &mut spare) {
+        if let (Some(host), Some(spare)) = (frame.host_mut(), &mut spare) {
             host.ask(Question::None);
             **spare = Some(frame);
         }
@@ -259,8 +257,7 @@ mod tests {
     async fn pending(completed: Completed) -> Result<Answer, HookFault> {
         let future = FfiFuture::new(std::future::ready(completed));
         let entry = PendingEntry::new(future, Arc::new(Journal::in_memory()), 0, 0);
-        let completed = entry.bounded(&Clock::default(), Some(Duration::from_secs(1))).await?;
-        settle(&completed).cloned()
+        settle(&entry.await?).cloned()
     }
 
     #[tokio::test]
@@ -274,9 +271,6 @@ mod tests {
     async fn a_future_of_a_library_without_guards_may_panic() {
         let panics = FfiFuture::new(async { std::panic::panic_any(5) });
         let entry = PendingEntry::new(panics, Arc::new(Journal::in_memory()), 0, 0);
-        assert_eq!(
-            entry.bounded(&Clock::default(), None).await,
-            Err(HookFault::Panic("in a poll".to_owned()))
-        );
+        assert_eq!(entry.await, Err(HookFault::Panic("in a poll".to_owned())));
     }
 }

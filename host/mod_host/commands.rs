@@ -80,7 +80,7 @@ impl ModCommand {
         });
         let completed = match pending {
             None => Ok(reply.completed),
-            Some(pending) => pending.bounded(frame.host().clock(), None).await,
+            Some(pending) => pending.await,
         };
         let read =
             |completed| decode_command(settle(&completed)?).map_err(HookFault::Invalid);

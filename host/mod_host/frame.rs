@@ -1,6 +1,9 @@
 //! What stands behind a frame: the question, and the way to the host's services.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::{
+    sync::{Arc, OnceLock, Weak},
+    time::Duration,
+};
 
 use abi_stable::std_types::{RResult, RString};
 use async_ffi::{FfiFuture, FutureExt};
@@ -12,7 +15,7 @@ use serde::Serialize;
 
 use super::{Core, HARNESS_GONE, channels::BusMessage, clock::Clock, identity::ModIdentity, services};
 use crate::{
-    hooks::{HookInput, Subject, ToolCallInput},
+    hooks::{HookFault, HookInput, Subject, ToolCallInput},
     tools::ToolContext,
 };
 
@@ -72,6 +75,7 @@ impl ModFrame {
     }
 
     /// Uses the frame for another question.
+    #[inline]
     pub(crate) fn ask(&mut self, question: Question) {
         self.question = question;
         self.tool_input.take();
@@ -79,7 +83,12 @@ impl ModFrame {
         self.clock.take();
     }
 
-    pub(crate) fn clock(&self) -> &Clock {
+    /// Ends when the entry has used up `limit` of the mod's own time.
+    pub(crate) async fn over(&self, limit: Option<Duration>) -> HookFault {
+        self.clock().over(limit).await
+    }
+
+    fn clock(&self) -> &Clock {
         self.clock.get_or_init(Clock::default)
     }
 

@@ -124,6 +124,7 @@ impl Journal {
     }
 
     /// Notes that this thread enters a mod, until the guard is dropped.
+    #[inline]
     pub(crate) fn enter(&self, mod_index: u16, place: u16) -> Entered<'_> {
         // A thread that ends has no slot any more, while code of a mod may still end with it.
         let Some(slot) = SLOT.try_with(|slot| slot.0).ok().flatten() else { return Entered(None) };
@@ -166,6 +167,7 @@ struct Left<'a> {
 }
 
 impl Drop for Entered<'_> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(Left { state, since, before }) = &self.0 {
             since.store(before.1, Relaxed);
@@ -174,6 +176,7 @@ impl Drop for Entered<'_> {
     }
 }
 
+#[inline]
 fn words_of(words: &[AtomicU64], slot: usize) -> [&AtomicU64; SLOT_WORDS] {
     std::array::from_fn(|word| &words[1 + slot * SLOT_WORDS + word])
 }

@@ -55,7 +55,7 @@ impl ModTool {
             biased;
             answer = answer => answer.unwrap_or_else(|_| Err(HookFault::Error("it ended without an answer".to_owned()))),
             () = cancel.cancelled() => Err(HookFault::Error("interrupted".to_owned())),
-            fault = self.used_up(&clock) => Err(fault),
+            fault = clock.over(self.core.tool_timeout) => Err(fault),
             never = self.tell_of_a_long_call(emitter) => match never {},
         }
     }
@@ -79,7 +79,7 @@ impl ModTool {
                 Some(pending) => core.runtime.block_on(async {
                     tokio::select! {
                         biased;
-                        answer = pending.bounded(frame.host().clock(), None) => Some(answer),
+                        answer = pending => Some(answer),
                         () = sender.closed() => None,
                     }
                 }),
@@ -92,13 +92,6 @@ impl ModTool {
         let spawned = thread::Builder::new().name(self.spec.name.clone()).spawn(work);
         spawned.map_err(|error| HookFault::Error(format!("there is no thread to run it on: {error}")))?;
         Ok(receiver)
-    }
-
-    /// Ends when the tool has used up its own time.
-    async fn used_up(&self, clock: &Clock) -> HookFault {
-        let Some(limit) = self.core.tool_timeout else { return pending().await };
-        clock.used_up(limit).await;
-        HookFault::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
     }
 
     async fn tell_of_a_long_call(&self, emitter: &Emitter) -> Infallible {
