@@ -59,14 +59,21 @@ impl Panel<'_> {
     ) -> V {
         let mut shown = None;
         for handler in self.handlers {
-            let answer = self.ask(&**handler, shown.get_or_insert_with(|| Arc::new(see(&value)))).await;
-            let taken = match answer {
-                Ok(None) => continue,
+            let input = shown.take().unwrap_or_else(|| Arc::new(see(&value)));
+            let (answer, input) = handler.call(input);
+            let taken = match self.wait(&**handler, answer).await {
                 Ok(Some(outcome)) => {
-                    shown = None;
+                    drop(input);
                     take(&mut value, handler.mod_id(), outcome)
                 }
-                Err(fault) => Err(fault),
+                Ok(None) => {
+                    shown = input;
+                    continue;
+                }
+                Err(fault) => {
+                    shown = input;
+                    Err(fault)
+                }
             };
             let flow = taken.unwrap_or_else(|fault| {
                 self.faults.tell(&self.scope.emitter, handler.mod_id(), self.hook, &fault);
@@ -121,8 +128,8 @@ impl Panel<'_> {
         self.collect(see, |outcome| Err::<(), _>(misplaced(&outcome))).await;
     }
 
-    async fn ask(&self, handler: &dyn HookHandler, input: &Arc<HookInput>) -> HookResult {
-        let answer = match handler.call(input) {
+    async fn wait(&self, handler: &dyn HookHandler, answer: HookAnswer) -> HookResult {
+        let answer = match answer {
             HookAnswer::Ready(result) => return result,
             HookAnswer::Pending(answer) => answer,
         };

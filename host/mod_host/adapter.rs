@@ -182,28 +182,32 @@ impl HookHandler for HookAdapter {
         self.fails_closed
     }
 
-    fn call(&self, input: &Arc<HookInput>) -> HookAnswer {
+    fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>) {
         let hook = input.hook;
         // Held during the call: who enters meanwhile finds it taken, and makes a frame of its own.
         let mut spare = self.spare.try_lock();
         let taken = spare.as_mut().and_then(|spare| spare.take());
-        let mut frame = self.frame(taken, Question::Hook(Arc::clone(input)));
+        let mut frame = self.frame(taken, Question::Hook(input));
         let mut reply = Reply::default();
         let entry = enter(&self.core.journal, &self.owner, hook as u16, &mut reply, |reply| {
             self.object.call(hook, frame.frame(), reply)
         });
         if let Some(pending) = entry {
-            return HookAnswer::Pending(self.wait(hook, pending, frame));
+            return (HookAnswer::Pending(self.wait(hook, pending, frame)), None);
         }
         // The question is let go of at once: while it is held, the state cannot grow in place.
-        if let (Some(host), Some(spare)) = (frame.host_mut(), &mut spare) {
-            host.ask(Question::None);
-            **spare = Some(frame);
+        // A frame that the mod keeps shows the question as it was.
+        let mut input = None;
+        if let Some(host) = frame.host_mut() {
+            input = host.give_back();
+            if let Some(spare) = &mut spare {
+                **spare = Some(frame);
+            }
         }
         if reply.completed.is_silent() {
-            return HookAnswer::Ready(Ok(None));
+            return (HookAnswer::Ready(Ok(None)), input);
         }
-        HookAnswer::Ready(read(hook, &reply.completed))
+        (HookAnswer::Ready(read(hook, &reply.completed)), input)
     }
 }
 

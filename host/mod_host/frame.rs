@@ -83,6 +83,15 @@ impl ModFrame {
         self.clock.take();
     }
 
+    /// Gives the question back, if it was a hook's, and asks nothing any more.
+    #[inline]
+    pub(crate) fn give_back(&mut self) -> Option<Arc<HookInput>> {
+        match std::mem::replace(&mut self.question, Question::None) {
+            Question::Hook(input) => Some(input),
+            _ => None,
+        }
+    }
+
     /// Ends when the entry has used up `limit` of the mod's own time.
     pub(crate) async fn over(&self, limit: Option<Duration>) -> HookFault {
         self.clock().over(limit).await

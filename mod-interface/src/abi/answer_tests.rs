@@ -218,7 +218,7 @@ fn hooks_that_answer_nothing_have_no_outcome_whatever_they_say() {
 fn what_a_later_version_adds_is_ignored() {
     let mut answer = Some(BeforeToolCall::block("no")).encode();
     answer.flags |= 1 << 63;
-    answer.extension = "{\"later\": 1}".into();
+    answer = answer.announce(0, |texts| texts.extension = "{\"later\": 1}".into());
     let outcome = HookOutcome::BeforeToolCall(BeforeToolCall::block("no"));
     assert_eq!(decode_outcome(Hook::BeforeToolCall, &answer), Ok(Some(outcome)));
 }

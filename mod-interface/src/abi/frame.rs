@@ -126,6 +126,13 @@ impl<T: FrameHost> OwnFrame<T> {
 }
 
 impl Frame {
+    /// Two more handles of the frame.
+    #[inline]
+    pub(crate) fn twice(&self) -> (Self, Self) {
+        let (one, other) = self.0.twice();
+        (Self(one), Self(other))
+    }
+
     /// Reads a text.
     #[inline]
     pub fn text(&self, field: TextField) -> &str {

@@ -23,6 +23,15 @@ pub fn guard<T>(f: impl FnOnce() -> T) -> Result<T, Panic> {
     quietly(f).map_err(caught)
 }
 
+/// [`guard`] for code that is under one anyway.
+///
+/// # Errors
+/// As for [`guard`].
+#[inline]
+pub(crate) fn guard_again<T>(f: impl FnOnce() -> T) -> Result<T, Panic> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(caught)
+}
+
 /// Runs `f` as deep in guards as it is; the thread's counter is looked up once, as that costs a call in a
 /// shared library.
 #[inline]

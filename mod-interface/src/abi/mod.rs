@@ -34,6 +34,7 @@ pub use callable::{
 pub use fields::{JsonField, NumberField, TextField};
 pub use frame::{Frame, FrameVtable, FrameVtableRef, OwnFrame, RawBlock, RawMessage};
 pub use frame_host::FrameHost;
+pub(crate) use guard::guard_again;
 pub use guard::{Panic, guard, silence_panics};
 pub use metadata::{dashed, join, joined_len, metadata_parts, text};
 pub use reply::{Answer, Completed, Flags, Reply, Status, Texts};

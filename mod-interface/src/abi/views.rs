@@ -20,6 +20,13 @@ macro_rules! views {
             }
         }
 
+        impl From<Frame> for $name {
+            #[inline]
+            fn from(frame: Frame) -> Self {
+                Self(frame)
+            }
+        }
+
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(stringify!($name))

@@ -10,7 +10,7 @@ use async_ffi::FfiFuture;
 use try_lock::TryLock;
 
 use super::{Error, Result, runtime::RuntimeHandle};
-use crate::abi::{Completed, Encode, Entry, Frame, Reply, Status, guard};
+use crate::abi::{Completed, Encode, Entry, Frame, Reply, Status, guard, guard_again};
 
 /// An entry whose code does not wait.
 pub(crate) struct SyncEntry<F> {
@@ -66,7 +66,7 @@ where
         // taken, and uses memory of its own.
         let mut spare = self.spare.try_lock();
         let mut slot = spare.as_mut().and_then(|spare| spare.take()).unwrap_or_else(|| Box::pin(None));
-        let polled = guard(|| {
+        let polled = guard_again(|| {
             slot.set(Some((self.make)(frame)));
             poll_slot(&mut slot, &mut Context::from_waker(Waker::noop()), &mut reply.completed)
         });
