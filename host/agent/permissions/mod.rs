@@ -1,8 +1,12 @@
 //! Who may do what.
 //!
 //! Deny rules come first and always hold; then the mode says whether anything may change at all; then
-//! allow rules; then the mode again. What is left is asked. This is a guard against mistakes, not a
-//! sandbox: a program that may run may do whatever it can.
+//! allow rules; then the mode again, which accepts edits of the project alone. What is left is asked. This is
+//! a guard against mistakes, not a sandbox: a program that may run may do whatever it can.
+//!
+//! A path has two names, the one given and the one where links lead; one that a deny rule holds for, or a
+//! folder above it, denies, and an allow rule must hold for both. The deny patterns of `read_file` hold for
+//! every tool that takes a path, and for what those find. A command is every command that it would run.
 
 mod pattern;
 mod rule;
