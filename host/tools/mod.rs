@@ -70,6 +70,18 @@ pub enum Access {
     Other,
 }
 
+impl Access {
+    /// The tools whose deny patterns hold for every tool of this access: what one must not read, none may
+    /// find, and what one must not write, none may edit.
+    pub const fn bound_by(self) -> &'static [&'static str] {
+        match self {
+            Self::Read => &["read_file"],
+            Self::Edit => &["read_file", "write_file", "edit_file"],
+            Self::Other => &[],
+        }
+    }
+}
+
 /// What a tool call is given beside its input.
 #[derive(Clone)]
 pub struct ToolContext {
@@ -90,9 +102,6 @@ pub struct ToolContext {
 /// Whether what is at a path must not be found, because it must not be read. The path is absolute, and no
 /// link in it is followed.
 pub type Hidden = dyn Fn(&Path) -> bool + Send + Sync;
-
-/// The tool whose deny rules hold for every tool that takes a path, and for what those find.
-pub const READ_FILE: &str = "read_file";
 
 /// The built-in tools, in the order in which the model is told of them.
 pub fn builtin() -> Vec<Arc<dyn Tool>> {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use self::lines::Lines;
-use super::{Access, Error, READ_FILE, ToolContext, file, path, typed};
+use super::{Access, Error, ToolContext, file, path, typed};
 
 mod lines;
 
@@ -30,7 +30,7 @@ pub(super) struct Input {
 
 impl typed::Typed for ReadFile {
     type Input = Input;
-    const NAME: &'static str = READ_FILE;
+    const NAME: &'static str = "read_file";
     const DESCRIPTION: &'static str = "Reads a text file. Each line is shown after its number and a tab, \
         which are no part of the file. Long files are read in parts, with offset and limit.";
     const ACCESS: Access = Access::Read;

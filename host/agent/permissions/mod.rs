@@ -1,8 +1,13 @@
 //! Who may do what.
 //!
 //! Deny rules come first and always hold; then the mode says whether anything may change at all; then
-//! allow rules; then the mode again. What is left is asked. This is a guard against mistakes, not a
-//! sandbox: a program that may run may do whatever it can.
+//! allow rules; then the mode again, which accepts edits of the project alone. What is left is asked. This is
+//! a guard against mistakes, not a sandbox: a program that may run may do whatever it can.
+//!
+//! A path has two names, the one given and the one where links lead. A deny rule that holds for one of them,
+//! or for a folder above it, denies; an allow rule must hold for both. The deny patterns of `read_file` hold
+//! for every tool that takes a path, and for what those find ([`Access::bound_by`]). A command line is every
+//! command that it would run.
 
 mod pattern;
 mod rule;
@@ -22,7 +27,7 @@ use super::BoxError;
 use crate::{
     events::Emitter,
     hooks::ToolCallInput,
-    tools::{Access, Hidden, READ_FILE, Tool},
+    tools::{Access, Hidden, Tool},
 };
 
 pub use rule::Rule;
@@ -180,7 +185,7 @@ impl Permissions {
     pub(super) fn decide(&self, mode: PermissionMode, tool: &dyn Tool, input: &Value) -> Decision {
         let (name, access) = (&tool.spec().name, tool.access());
         let subject = self.subject(tool, input);
-        let unsure = match self.held_against_deny_rules(name, &subject) {
+        let unsure = match self.held_against_deny_rules(tool, &subject) {
             Held::Forbidden(reason) => return Decision::Deny(reason),
             Held::Unsure(reason) => Some(reason),
             Held::Free => None,
@@ -204,7 +209,7 @@ impl Permissions {
 
     /// Why a call whose input a mod has rewritten may not run after all, if so.
     pub(super) fn recheck(&self, tool: &dyn Tool, input: &Value) -> Option<String> {
-        match self.held_against_deny_rules(&tool.spec().name, &self.subject(tool, input)) {
+        match self.held_against_deny_rules(tool, &self.subject(tool, input)) {
             Held::Forbidden(reason) | Held::Unsure(reason) => Some(reason),
             Held::Free => None,
         }
@@ -212,19 +217,16 @@ impl Permissions {
 
     /// What `tool` must not find.
     pub(super) fn hidden(&self, tool: &dyn Tool) -> Arc<Hidden> {
-        let finds = tool.access() == Access::Read;
-        let rules =
-            self.deny.iter().filter(|rule| finds && (rule.names(&tool.spec().name) || rule.names(READ_FILE)));
+        let rules = self.deny.iter().filter(|rule| tool.access() == Access::Read && binds(rule, tool));
         let patterns = rules.filter_map(Rule::pattern).flat_map(|pattern| self.workspace.patterns(pattern));
         let patterns: Vec<_> = patterns.collect();
         Arc::new(move |path| subject::is_at_or_below(path, &patterns))
     }
 
-    fn held_against_deny_rules(&self, tool: &str, subject: &Subject) -> Held {
-        // What must not be read must not be searched, listed or edited either.
+    fn held_against_deny_rules(&self, tool: &dyn Tool, subject: &Subject) -> Held {
         let is_path = matches!(subject, Subject::Paths(_));
-        let hides = |rule: &Rule| is_path && rule.names(READ_FILE) && rule.pattern().is_some();
-        let mut rules = self.deny.iter().filter(|rule| rule.names(tool) || hides(rule));
+        let names = |rule: &Rule| rule.names(&tool.spec().name) || is_path && binds(rule, tool);
+        let mut rules = self.deny.iter().filter(|rule| names(rule));
         if let Some(rule) = rules.clone().find(|rule| subject.is_denied(rule, &self.workspace)) {
             return Held::Forbidden(format!("a deny rule forbids this call: {rule}"));
         }
@@ -253,4 +255,10 @@ impl Permissions {
             }
         }
     }
+}
+
+/// Whether the pattern of a deny rule holds for the paths of `tool`.
+fn binds(rule: &Rule, tool: &dyn Tool) -> bool {
+    let mut named = tool.access().bound_by().iter();
+    rule.pattern().is_some() && (rule.names(&tool.spec().name) || named.any(|name| rule.names(name)))
 }

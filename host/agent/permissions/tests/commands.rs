@@ -283,6 +283,7 @@ fn a_command_is_found_behind_what_only_leads_to_it() {
         "find . -name x -exec rm {} \\; -print",
         "find . -ok git add {} + -execdir nice rm {} +",
         "sh -c 'rm x'",
+        "sh -c \"echo \\'; rm x; echo \\'\"",
         "bash -euo pipefail -c \"ls; rm \\$x\" name",
         "nice env sh -c 'sudo sh -c \"rm x\"'",
         "> out rm x",

@@ -138,6 +138,11 @@ fn what_must_not_be_read_must_not_be_found_or_edited() {
         assert_eq!(["secrets", "/vault/key", "src", "."].map(fate), ["deny", "deny", "allow", "allow"]);
     }
     assert_eq!(decide(&permissions, PermissionMode::Bypass, Access::Other, "cat secrets/key"), "allow");
+    for rule in ["write_file(src)", "edit_file(src)"] {
+        let permissions = permissions_in(linked(), &["tool"], &[rule]);
+        let fate = |access| decide(&permissions, PermissionMode::Bypass, access, "src/a");
+        assert_eq!([Access::Edit, Access::Read].map(fate), ["deny", "allow"], "{rule}");
+    }
     let hidden = |access| {
         let hidden = permissions.hidden(&FakeTool::new("tool").access(access));
         ["/link/it/secrets", "/link/it/secrets/key", "/vault/key", "/else/x", "/link/it/src"]
