@@ -160,10 +160,10 @@ fn hook_overhead(criterion: &mut Criterion) {
                     let mut shown = None;
                     bench.iter(|| {
                         let ask = shown.take().unwrap_or_else(|| Arc::clone(&input));
-                        let (answer, back) = handler.call(black_box(ask));
-                        shown = back;
-                        match answer {
-                            HookAnswer::Ready(answer) => look_at(&answer),
+                        let mut answered = handler.call(black_box(ask));
+                        shown = answered.1.take();
+                        match &mut answered.0 {
+                            HookAnswer::Ready(answer) => look_at(answer),
                             HookAnswer::Pending(answer) => look_at(&finish(answer)),
                         }
                     });

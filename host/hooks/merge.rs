@@ -61,19 +61,18 @@ impl Panel<'_> {
         for handler in self.handlers {
             let input = shown.take().unwrap_or_else(|| Arc::new(see(&value)));
             let (answer, input) = handler.call(input);
+            shown = input;
+            // What most say, most of the time: it is not worth a move.
+            if matches!(answer, HookAnswer::Ready(Ok(None))) {
+                continue;
+            }
             let taken = match self.wait(&**handler, answer).await {
+                Ok(None) => continue,
                 Ok(Some(outcome)) => {
-                    drop(input);
+                    shown = None;
                     take(&mut value, handler.mod_id(), outcome)
                 }
-                Ok(None) => {
-                    shown = input;
-                    continue;
-                }
-                Err(fault) => {
-                    shown = input;
-                    Err(fault)
-                }
+                Err(fault) => Err(fault),
             };
             let flow = taken.unwrap_or_else(|fault| {
                 self.faults.tell(&self.scope.emitter, handler.mod_id(), self.hook, &fault);
