@@ -82,8 +82,7 @@ impl ModCommand {
             None => Ok(reply.completed),
             Some(pending) => pending.await,
         };
-        let read =
-            |completed| decode_command(settle(&completed)?).map_err(HookFault::Invalid);
+        let read = |completed| decode_command(settle(&completed)?).map_err(HookFault::Invalid);
         let outcome = completed.and_then(read);
         outcome
             .map_err(|fault| {

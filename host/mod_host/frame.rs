@@ -294,7 +294,8 @@ impl FrameHost for ModFrame {
     }
 
     fn call(&self, service: &str, args: &str) -> FfiFuture<RResult<RString, RString>> {
-        let answer = self.asker().and_then(|asker| services::later(asker, self.clock().wait(), service, args));
+        let answer =
+            self.asker().and_then(|asker| services::later(asker, self.clock().wait(), service, args));
         async move {
             let answer = match answer {
                 Ok(answer) => answer.await,

@@ -250,7 +250,11 @@ async fn a_tool_and_a_command_see_what_they_are_called_with() {
         hidden: Arc::new(|_| false),
         progress: Arc::new(|_| ()),
     };
-    let frame = world.frame(Question::Tool(Arc::new(ToolQuestion { name: "own".into(), input: r#"{"a":1}"#.into(), ctx })));
+    let frame = world.frame(Question::Tool(Arc::new(ToolQuestion {
+        name: "own".into(),
+        input: r#"{"a":1}"#.into(),
+        ctx,
+    })));
     let texts = vec![
         text(TextField::AgentId, "main"),
         text(TextField::ToolCallId, "c1"),

@@ -44,7 +44,12 @@ impl ModTool {
     }
 
     /// The answer of one call, unless an interruption comes first, or the end of the tool's own time.
-    async fn answer(&self, input: &Value, ctx: ToolContext, emitter: &Emitter) -> Result<Completed, HookFault> {
+    async fn answer(
+        &self,
+        input: &Value,
+        ctx: ToolContext,
+        emitter: &Emitter,
+    ) -> Result<Completed, HookFault> {
         let cancel = ctx.cancel.clone();
         let (name, input) = (self.spec.name.clone(), input.to_string());
         let question = Question::Tool(Arc::new(ToolQuestion { name, input, ctx }));

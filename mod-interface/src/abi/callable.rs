@@ -241,7 +241,11 @@ mod tests {
         let callable = Callable::new(entry(None));
         let mut other = Reply::default();
         assert_eq!((status, callable.call(&frame(), &mut other)), (3, 3));
-        assert!(reply.completed.fault_text().starts_with("nothing to say at "), "{}", reply.completed.fault_text());
+        assert!(
+            reply.completed.fault_text().starts_with("nothing to say at "),
+            "{}",
+            reply.completed.fault_text()
+        );
         assert_eq!(other.completed, reply.completed);
     }
 
