@@ -14,6 +14,8 @@ mod behaving;
 mod channels;
 #[cfg(target_os = "linux")]
 mod discovery;
+#[cfg(target_os = "linux")]
+mod interface;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod isolation;

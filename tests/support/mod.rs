@@ -7,6 +7,8 @@ pub(crate) mod cmd;
 #[cfg(target_os = "linux")]
 pub(crate) mod fixtures;
 #[cfg(target_os = "linux")]
+pub(crate) mod foreign;
+#[cfg(target_os = "linux")]
 pub(crate) mod git_server;
 pub(crate) mod mods;
 pub(crate) mod npm;

@@ -4,14 +4,10 @@
 #![forbid(unsafe_code)]
 
 mod bus;
+mod later;
 mod registering;
 mod tools;
 mod turns;
-
-use std::{
-    future::poll_fn,
-    task::{Context, Poll},
-};
 
 use mod_interface::prelude::*;
 
@@ -30,17 +26,4 @@ pub async fn behaving(cmd: ModApi) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Is pending at its first poll: the answer comes later.
-async fn later() {
-    let mut polled = false;
-    poll_fn(move |cx: &mut Context<'_>| {
-        if std::mem::replace(&mut polled, true) {
-            return Poll::Ready(());
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

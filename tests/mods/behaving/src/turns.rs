@@ -2,7 +2,7 @@
 
 use mod_interface::prelude::*;
 
-use crate::later;
+use crate::later::later;
 
 /// The hooks that do `what`.
 pub(crate) fn hooks(me: &str, what: &str) -> Option<Hooks> {
