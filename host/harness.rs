@@ -122,6 +122,7 @@ impl Harness {
         // Not interrupted, whatever came before: it is waited for.
         let hooks = self.hooks(CancellationToken::new());
         hooks.round(self.mods.handlers(), 0).on_session(&state, SessionChange::End(reason)).await;
+        self.mods.report_repeated_faults(&self.bus.main());
         self.bus.main().emit(EventPayload::SessionShutdown { reason });
     }
 

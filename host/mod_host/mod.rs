@@ -240,6 +240,10 @@ impl Mods for ModHost {
     fn handlers(&self) -> Arc<Handlers> {
         self.core.handlers()
     }
+
+    fn report_repeated_faults(&self, emitter: &Emitter) {
+        self.core.listener_faults.report_repeats(emitter);
+    }
 }
 
 impl Drop for ModHost {

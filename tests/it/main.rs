@@ -15,6 +15,8 @@ mod channels;
 #[cfg(target_os = "linux")]
 mod discovery;
 #[cfg(target_os = "linux")]
+mod garbage;
+#[cfg(target_os = "linux")]
 mod interface;
 mod interrupt;
 #[cfg(target_os = "linux")]

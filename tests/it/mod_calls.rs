@@ -48,6 +48,50 @@ async fn an_observer_that_panics_is_told_once() {
     assert_eq!(host.take_errors(), [["mod:misbehaving", "on:turn_start", &said]]);
 }
 
+/// Where it panics.
+const FAILS_AT: u32 = line!() + 6;
+
+/// Fails at each turn, at odd ones in the same way.
+async fn fails_at_turns(cmd: ModApi) -> Result<()> {
+    cmd.on(EventKind::TurnStart, |event| {
+        let EventPayload::TurnStart { turn_number } = event.parse().unwrap().payload else { panic!() };
+        panic!("turn {}", if turn_number % 2 == 1 { 1 } else { turn_number });
+    })?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_of_an_observer_is_told_once_per_cause_and_counted_until_the_run_of_its_agent_ends() {
+    let host = Host::new();
+    host.load([compiled_in("fails", builtin_mod!("fails", fails_at_turns))]).await;
+    let (main, sub) = (host.bus.main(), host.bus.emitter("sub"));
+    for turn_number in 1..=5 {
+        main.emit(EventPayload::TurnStart { turn_number });
+        sub.emit(EventPayload::TurnStart { turn_number: 1 });
+    }
+    let place = format!("tests/it/mod_calls.rs:{FAILS_AT}");
+    let error =
+        |turn: u32| ["mod:fails".into(), "on:turn_start".into(), format!("panicked: turn {turn} at {place}")];
+    assert_eq!(
+        host.take_errors(),
+        [error(1), error(1), error(2), error(4)],
+        "of the first turn: for both agents"
+    );
+    let notices = |emitter| {
+        host.mods.report_repeated_faults(emitter);
+        host.take_events()
+    };
+    let notice = |times: u32| EventPayload::Notice {
+        level: NoticeLevel::Warning,
+        message: format!("mod:fails failed {times} times more at on:turn_start"),
+    };
+    assert_eq!(notices(&sub), [notice(4)]);
+    assert_eq!(notices(&main), [notice(2)]);
+    assert_eq!(notices(&main), []);
+    main.emit(EventPayload::TurnStart { turn_number: 1 });
+    assert_eq!(host.take_errors(), [error(1)], "the next run tells it anew");
+}
+
 async fn slow_observer(cmd: ModApi) -> Result<()> {
     cmd.on(EventKind::TurnStart, |_| std::thread::sleep(Duration::from_millis(60)))?;
     Ok(())

@@ -76,13 +76,24 @@ async fn one(
     does: &[(&'static str, &str)],
     add: impl Fn(HarnessBuilder, &'static str, &Path) -> HarnessBuilder,
 ) -> Vec<String> {
-    let folders = Folders::new();
-    let record = play(&folders, &json!({ "turns": turns }), |builder| {
-        let builder = builder.in_memory(true).tool(Arc::new(Echo::new()));
+    session(turns, |builder, dir| {
         does.iter().fold(builder, |builder, (letter, does)| {
             let option = (format!("behaving-{letter}.does"), (*does).to_owned());
-            add(builder, letter, folders.dir()).mod_options([option])
+            add(builder, letter, dir).mod_options([option])
         })
+    })
+    .await
+}
+
+/// Plays `turns` in a session in memory that has the tool `echo` and what `build` adds, to its end; a line an
+/// event. The folder is for libraries.
+pub(crate) async fn session(
+    turns: &Value,
+    build: impl FnOnce(HarnessBuilder, &Path) -> HarnessBuilder,
+) -> Vec<String> {
+    let folders = Folders::new();
+    let record = play(&folders, &json!({ "turns": turns }), |builder| {
+        build(builder.in_memory(true).tool(Arc::new(Echo::new())), folders.dir())
     })
     .await;
     assert_eq!(record.warnings, Vec::<String>::new());

@@ -17,6 +17,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("mod-interface/src/abi/", "the line between host and mod"),
     ("mod-interface/src/sdk/export.rs", "attributes that export a symbol and a section"),
     ("tests/support/foreign.rs", "reads the root module of a library"),
+    ("tests/mods/garbage/src/lib.rs", "attributes that export a symbol and a section"),
     ("tests/mods/misbehaving/src/lib.rs", "an attribute that runs code inside dlopen"),
 ];
 
