@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::{
+    asked::with_fault,
     behaving::{echoes, only, session},
     fixtures::Library,
 };
@@ -22,38 +23,6 @@ async fn with_garbage(library: &Path, turns: &Value, at: &str, how: &str) -> Vec
     let options =
         [("at", at), ("how", how)].map(|(name, value)| (format!("garbage.{name}"), value.to_owned()));
     session(turns, |builder, _| builder.mods([library.to_owned()]).mod_options(options)).await
-}
-
-/// Before which events a hook is asked, in a session of two turns of which the first calls a tool.
-fn asked(hook: Hook) -> (&'static str, &'static [usize]) {
-    match hook {
-        Hook::OnSessionStart | Hook::TransformInput => ("run_start", &[0]),
-        Hook::OnTurnStart => ("turn_start", &[0, 1]),
-        Hook::AppendSystemPrompt | Hook::TransformContext => ("message_start", &[0, 1]),
-        Hook::BeforeToolCall => ("tool_running", &[0]),
-        Hook::AfterToolCall => ("tool_completed", &[0]),
-        Hook::OnTurnEnd => ("turn_end", &[0, 1]),
-        // Behind the first turn, and behind the second.
-        Hook::ShouldStopAfterTurn => ("turn_start", &[1, 2]),
-        Hook::PrepareNextTurn => ("turn_start", &[1]),
-        Hook::OnStop | Hook::OnRunEnd => ("run_end", &[0]),
-        Hook::OnSessionEnd => ("session_shutdown", &[0]),
-    }
-}
-
-/// The events of that session when `hook` fails each time that it is asked, in the same way.
-fn with_fault(without: &[String], hook: Hook, error: &str) -> Vec<String> {
-    let (kind, times) = asked(hook);
-    let find = |kind: &str, nth: usize| {
-        let lines = without.iter().enumerate().filter(|(_, line)| line.starts_with(kind));
-        lines.map(|(at, _)| at).nth(nth).unwrap()
-    };
-    let mut lines = without.to_vec();
-    if times.len() > 1 {
-        lines.insert(find("run_end", 0), format!("notice mod:garbage failed once more at {hook}"));
-    }
-    lines.insert(find(kind, times[0]), format!("mod_error mod:garbage {hook}: {error}"));
-    lines
 }
 
 /// The hooks whose answer is that field.
@@ -134,7 +103,7 @@ async fn garbage_at_any_hook_is_told_with_mod_and_hook_and_the_run_goes_on_as_wi
     for (how, hooks, error) in cases() {
         for hook in hooks {
             let told = with_garbage(&library, &turns, hook.wire_name(), how).await;
-            assert_eq!(told, with_fault(&without, hook, &error), "{how} {hook}");
+            assert_eq!(told, with_fault(&without, "mod:garbage", hook, &error), "{how} {hook}");
         }
     }
 }

@@ -29,6 +29,8 @@ mod mods;
 mod mods_commands;
 #[cfg(target_os = "linux")]
 mod no_session;
+#[cfg(target_os = "linux")]
+mod odd_calls;
 mod openai;
 mod openai_cmd;
 #[cfg(target_os = "linux")]

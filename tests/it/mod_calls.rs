@@ -1,10 +1,7 @@
 //! What mods register beside hooks, and what they ask of the host: isolated and told like a hook.
 
 use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -283,24 +280,27 @@ async fn an_option_of_a_mods_own_comes_before_the_one_for_all() {
 
 /// The interface of a mod that is kept longer than the harness lives.
 static KEPT: Mutex<Option<ModApi>> = Mutex::new(None);
-static DROPPED: AtomicU32 = AtomicU32::new(0);
+/// What calls from drops came to.
+static DROPPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-struct CountsItsDrop;
+/// Calls the host when it is dropped.
+struct CallsAtItsDrop(ModApi);
 
-impl Drop for CountsItsDrop {
+impl Drop for CallsAtItsDrop {
     fn drop(&mut self) {
-        DROPPED.fetch_add(1, Relaxed);
+        let registered = self.0.on(EventKind::TurnEnd, |_| ()).err();
+        DROPPED.lock().unwrap().push(format!("{:?}", registered.map(|error| error.to_string())));
     }
 }
 
 async fn outlives(cmd: ModApi) -> Result<()> {
     *KEPT.lock().unwrap() = Some(cmd.clone());
-    let held = CountsItsDrop;
+    let held = CallsAtItsDrop(cmd.clone());
     cmd.hooks(Hooks::new().on_stop_sync(move |_, _| {
         let _held = &held;
         Ok(StopDecision::Stop)
     }))?;
-    let held = CountsItsDrop;
+    let held = CallsAtItsDrop(cmd.clone());
     cmd.add_tool(Tool::new("held", "").run(move |_| {
         let _held = &held;
         async { Ok("") }
@@ -325,7 +325,8 @@ async fn a_mod_that_calls_when_the_harness_is_gone_is_told_so() {
     kept.ui().notify("into the void");
     assert_eq!((kept.name(), kept.id(), kept.cwd()), ("outlives", "mod:outlives", "/"));
     drop(handlers);
-    assert_eq!(DROPPED.load(Relaxed), 2, "what it registered is gone");
+    let dropped = std::mem::take(&mut *DROPPED.lock().unwrap());
+    assert_eq!(dropped, [format!("Some({gone:?})"), format!("Some({gone:?})")], "what it registered is gone");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,6 +2,8 @@
 
 pub(crate) mod aimock;
 #[cfg(target_os = "linux")]
+pub(crate) mod asked;
+#[cfg(target_os = "linux")]
 pub(crate) mod behaving;
 pub(crate) mod cmd;
 #[cfg(target_os = "linux")]
