@@ -335,7 +335,9 @@ impl HarnessBuilder {
         let disabled = |name: &str| self.settings.mods.disabled_by(name).is_some();
         let loaded = mods.load(plan.with_built_ins(built_ins), disabled).await?;
         let emitter = mods.events();
-        notices.into_iter().for_each(|notice| emitter.notice(NoticeLevel::Info, notice));
+        let others = loaded.disabled.iter().filter(|(_, origin)| !origin.is_project());
+        let turned_off = others.filter_map(|(name, _)| self.settings.mods.turned_off_by_project(name));
+        notices.into_iter().chain(turned_off).for_each(|notice| emitter.notice(NoticeLevel::Info, notice));
         for origin in untrusted {
             emitter.notice(NoticeLevel::Warning, format!("{UNTRUSTED}: {origin}"));
         }
