@@ -2,11 +2,11 @@ use std::{
     collections::BTreeMap,
     num::NonZeroU32,
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use mod_interface::types::{AgentState, NoticeLevel, PermissionMode, SessionStartSource};
+use mod_interface::types::{NoticeLevel, PermissionMode, SessionStartSource};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -226,7 +226,8 @@ impl HarnessBuilder {
         let loading = self.cancel.run_until_cancelled(self.load(&mods, &places));
         let loaded = loading.await.ok_or(Error::Interrupted)??;
         let session = self.session(&places)?;
-        let id = Arc::clone(session.id());
+        let (id, state) = (Arc::clone(session.id()), session.state());
+        let session = Arc::new(tokio::sync::Mutex::new(session));
         let cwd: Arc<std::path::Path> = places.cwd.as_path().into();
         let prompt_cwd = Arc::clone(&cwd);
         let config = Arc::new(AgentConfig {
@@ -238,7 +239,7 @@ impl HarnessBuilder {
             mods: Arc::clone(&mods) as _,
             permissions: Arc::new(permissions),
             queue: Arc::new(MessageQueue::default()),
-            commit: Arc::new(Recorded(Arc::new(Mutex::new(session)))),
+            commit: Arc::new(Recorded(Arc::clone(&session))),
             system_prompt: Arc::new(move |_, mode| system_prompt(&prompt_cwd, mode)),
             max_turns: self.max_turns.or(self.settings.max_turns),
             tool_execution: match self.settings.tool_execution {
@@ -249,7 +250,8 @@ impl HarnessBuilder {
         subagents.bind(&config, &id);
         let harness = Harness {
             agent: Agent::new(config),
-            state: tokio::sync::Mutex::new(AgentState::new(id)),
+            state: tokio::sync::Mutex::new(Some(state)),
+            session,
             cwd,
             mods,
             warnings: loaded,

@@ -14,6 +14,7 @@ mod behaving;
 mod channels;
 #[cfg(target_os = "linux")]
 mod discovery;
+mod dropped;
 #[cfg(target_os = "linux")]
 mod garbage;
 #[cfg(target_os = "linux")]
