@@ -25,6 +25,8 @@ mod isolation;
 mod journal;
 #[cfg(target_os = "linux")]
 mod load_chain;
+#[cfg(target_os = "linux")]
+mod merges;
 mod mod_calls;
 mod mods;
 mod mods_commands;

@@ -1,9 +1,10 @@
 //! Sessions with mods of `tests/mods/behaving`, once compiled in and once as shared libraries.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex},
 };
 
 use futures::future::{BoxFuture, ready};
@@ -18,7 +19,10 @@ use mod_interface::{
 };
 use serde_json::{Value, json};
 
-use super::session::{Folders, Record, library, play};
+use super::{
+    fixtures::Library,
+    session::{Folders, Record, play},
+};
 
 /// A library of the behaving mod: the names of its file and of its mod, as they are built.
 pub(crate) type Build = (&'static str, &'static str);
@@ -63,12 +67,20 @@ pub(crate) async fn built_in_and_shared(
     one(&turns, &[shared, compiled], add).await
 }
 
-fn compiled_in(builder: HarnessBuilder, letter: &str) -> HarnessBuilder {
-    match letter {
-        "a" => builder.built_in("behaving-a", builtin_mod!("behaving-a", behaving::behaving)),
-        "b" => builder.built_in("behaving-b", builtin_mod!("behaving-b", behaving::behaving)),
-        _ => builder.built_in("behaving-c", builtin_mod!("behaving-c", behaving::behaving)),
+/// The behaving mod, compiled in under the name that ends in this letter, of `a` to `h`.
+pub(crate) fn compiled_in(builder: HarnessBuilder, letter: &str) -> HarnessBuilder {
+    macro_rules! built_in {
+        ($($letter:literal)*) => {
+            match letter {
+                $($letter => {
+                    const NAME: &str = concat!("behaving-", $letter);
+                    builder.built_in(NAME, builtin_mod!(NAME, behaving::behaving))
+                })*
+                _ => panic!("no such letter: {letter}"),
+            }
+        };
     }
+    built_in!("a" "b" "c" "d" "e" "f" "g" "h")
 }
 
 async fn one(
@@ -101,13 +113,16 @@ pub(crate) async fn session(
 }
 
 /// The library with another letter at the end of its name.
-pub(crate) fn renamed((library_name, built): Build, letter: &str, dir: &Path) -> PathBuf {
-    let (mut bytes, name) = (fs::read(library(library_name)).unwrap(), format!("behaving-{letter}"));
+pub(crate) fn renamed((library, built): Build, letter: &str, dir: &Path) -> PathBuf {
+    static STRIPPED: Mutex<BTreeMap<&str, Library>> = Mutex::new(BTreeMap::new());
+    let stripped =
+        STRIPPED.lock().unwrap().entry(library).or_insert_with(|| Library::stripped(library)).clone();
+    let (mut bytes, name) = (stripped.bytes().to_vec(), format!("behaving-{letter}"));
     let places: Vec<_> = memmem::find_iter(&bytes, built).collect();
     for at in places {
         bytes[at..at + built.len()].copy_from_slice(name.as_bytes());
     }
-    let path = dir.join(format!("lib{library_name}_{letter}.so"));
+    let path = dir.join(format!("lib{library}_{letter}.so"));
     fs::write(&path, bytes).unwrap();
     path
 }
@@ -148,7 +163,7 @@ fn lines(record: &Record) -> Vec<String> {
     record.events.iter().map(line).filter(|line| !line.contains(" held the run up for ")).collect()
 }
 
-fn line(event: &AgentEvent) -> String {
+pub(crate) fn line(event: &AgentEvent) -> String {
     let text = |content: &[ContentBlock]| {
         content.iter().map(|it| it.as_text().unwrap_or(it.kind())).collect::<Vec<_>>().join(" + ")
     };

@@ -1,6 +1,8 @@
 //! What `tests/mods/behaving` does by hooks, from the same source, built against an interface that is still to come.
 #![forbid(unsafe_code)]
 
+#[path = "../../behaving/src/faults.rs"]
+mod faults;
 #[path = "../../behaving/src/later.rs"]
 mod later;
 #[path = "../../behaving/src/tools.rs"]
@@ -16,7 +18,8 @@ async fn behaving(cmd: ModApi) -> Result<()> {
     let does = cmd.get_flag("does")?.unwrap_or_default();
     for what in does.split(',').filter(|what| !what.is_empty()) {
         let me = cmd.name().chars().last().map(String::from).unwrap_or_default();
-        let hooks = tools::hooks(&me, what).or_else(|| turns::hooks(&me, what));
+        let hooks =
+            tools::hooks(&me, what).or_else(|| turns::hooks(&me, what)).or_else(|| faults::hooks(what));
         cmd.hooks(hooks.ok_or_else(|| Error::msg(format!("does not know how to do this: {what}")))?)?;
     }
     Ok(())

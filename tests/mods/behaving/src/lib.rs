@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod bus;
+mod faults;
 mod later;
 mod registering;
 mod tools;
@@ -18,7 +19,8 @@ pub async fn behaving(cmd: ModApi) -> Result<()> {
     let does = cmd.get_flag("does")?.unwrap_or_default();
     for what in does.split(',').filter(|what| !what.is_empty()) {
         let me = cmd.name().chars().last().map(String::from).unwrap_or_default();
-        let hooks = tools::hooks(&me, what).or_else(|| turns::hooks(&me, what));
+        let hooks =
+            tools::hooks(&me, what).or_else(|| turns::hooks(&me, what)).or_else(|| faults::hooks(what));
         match hooks {
             Some(hooks) => drop(cmd.hooks(hooks)?),
             None if bus::add(&cmd, &me, what)? || registering::add(&cmd, &me, what)? => {}
