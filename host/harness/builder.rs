@@ -2,11 +2,11 @@ use std::{
     collections::BTreeMap,
     num::NonZeroU32,
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use mod_interface::types::{AgentState, NoticeLevel, PermissionMode, SessionStartSource};
+use mod_interface::types::{NoticeLevel, PermissionMode, SessionStartSource};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -231,7 +231,8 @@ impl HarnessBuilder {
             bus.main().notice(NoticeLevel::Warning, told);
         }
         let session = self.session(&places)?;
-        let id = Arc::clone(session.id());
+        let (id, state) = (Arc::clone(session.id()), session.state());
+        let session = Arc::new(tokio::sync::Mutex::new(session));
         let cwd: Arc<std::path::Path> = places.cwd.as_path().into();
         let prompt_cwd = Arc::clone(&cwd);
         let config = Arc::new(AgentConfig {
@@ -243,7 +244,7 @@ impl HarnessBuilder {
             mods: Arc::clone(&mods) as _,
             permissions: Arc::new(permissions),
             queue: Arc::new(MessageQueue::default()),
-            commit: Arc::new(Recorded(Arc::new(Mutex::new(session)))),
+            commit: Arc::new(Recorded(Arc::clone(&session))),
             system_prompt: Arc::new(move |_, mode| system_prompt(&prompt_cwd, mode)),
             max_turns: self.max_turns.or(self.settings.max_turns),
             tool_execution: match self.settings.tool_execution {
@@ -254,7 +255,8 @@ impl HarnessBuilder {
         subagents.bind(&config, &id);
         let harness = Harness {
             agent: Agent::new(config),
-            state: tokio::sync::Mutex::new(AgentState::new(id)),
+            state: tokio::sync::Mutex::new(Some(state)),
+            session,
             cwd,
             mods,
             warnings: loaded,
@@ -348,7 +350,9 @@ impl HarnessBuilder {
         let disabled = |name: &str| self.settings.mods.disabled_by(name).is_some();
         let loaded = mods.load(plan.with_built_ins(built_ins), disabled).await?;
         let emitter = mods.events();
-        notices.into_iter().for_each(|notice| emitter.notice(NoticeLevel::Info, notice));
+        let others = loaded.disabled.iter().filter(|(_, origin)| !origin.is_project());
+        let turned_off = others.filter_map(|(name, _)| self.settings.mods.turned_off_by_project(name));
+        notices.into_iter().chain(turned_off).for_each(|notice| emitter.notice(NoticeLevel::Info, notice));
         for origin in untrusted {
             emitter.notice(NoticeLevel::Warning, format!("{UNTRUSTED}: {origin}"));
         }

@@ -75,7 +75,7 @@ impl Panel<'_> {
                 Err(fault) => Err(fault),
             };
             let flow = taken.unwrap_or_else(|fault| {
-                self.faults.tell(&self.scope.emitter, handler.mod_id(), self.hook, &fault);
+                self.faults.tell(&self.scope.emitter, handler.mod_id(), self.hook.wire_name(), &fault);
                 failed(&mut value, &**handler, &fault)
             });
             if flow.is_break() {

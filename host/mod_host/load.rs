@@ -45,17 +45,26 @@ struct Checked {
     version: String,
 }
 
-/// Loads a mod as number `index`; `None` when it is disabled. A failed one leaves nothing registered.
+/// What came of a load that did not fail.
+pub(crate) enum Outcome {
+    Loaded(Arc<ModIdentity>, LoadedMod),
+    /// The mod of that name is turned off.
+    Disabled(String),
+}
+
+/// Loads a mod as number `index`. A failed one leaves nothing registered.
 pub(crate) async fn load(
     core: &Arc<Core>,
     planned: Planned,
     index: u16,
     disabled: &impl Fn(&str) -> bool,
-) -> Result<Option<(Arc<ModIdentity>, LoadedMod)>, LoadError> {
+) -> Result<Outcome, LoadError> {
     let origin = planned.origin;
     let (identity, version, sha256) = match planned.code {
         Code::BuiltIn { name, root } => {
-            let Some(identity) = identify(core, name, index, &origin, disabled)? else { return Ok(None) };
+            let Some(identity) = identify(core, name, index, &origin, disabled)? else {
+                return Ok(Outcome::Disabled(name.to_owned()));
+            };
             run(core, &identity, move |core, identity, progress| register(core, identity, progress, root))
                 .await?;
             (identity, root.version().to_string(), None)
@@ -63,12 +72,12 @@ pub(crate) async fn load(
         Code::Library { path, expected } => {
             // The name of a package's mod is known before its bytes are looked at: a disabled one costs
             // nothing.
-            if expected.as_ref().is_some_and(|expected| disabled(&expected.name)) {
-                return Ok(None);
+            if let Some(expected) = expected.as_ref().filter(|expected| disabled(&expected.name)) {
+                return Ok(Outcome::Disabled(expected.name.clone()));
             }
             let checked = check(&path, expected.as_ref())?;
             let Some(identity) = identify(core, &checked.name, index, &origin, disabled)? else {
-                return Ok(None);
+                return Ok(Outcome::Disabled(checked.name));
             };
             let (version, sha256) = (checked.version.clone(), checked.sealed.sha256.clone());
             run(core, &identity, move |core, identity, progress| {
@@ -80,7 +89,7 @@ pub(crate) async fn load(
         }
     };
     let loaded = LoadedMod { name: identity.name.to_string(), version, origin, sha256 };
-    Ok(Some((identity, loaded)))
+    Ok(Outcome::Loaded(identity, loaded))
 }
 
 /// Gives the mod its identity, if it is not disabled and the first of its name.

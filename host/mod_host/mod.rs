@@ -60,7 +60,7 @@ pub use self::{
     trial::{Trial, trial},
     trust::{ProjectMods, project_hashes},
 };
-use self::{core::Core, identity::ModIdentity, observers::ObserverSink, registrations::What};
+use self::{core::Core, identity::ModIdentity, load::Outcome, observers::ObserverSink, registrations::What};
 use crate::{
     events::Emitter,
     hooks::{Handlers, Mods},
@@ -130,6 +130,8 @@ impl std::fmt::Display for LoadWarning {
 pub struct Loaded {
     /// The mods that are in, in load order.
     pub mods: Vec<LoadedMod>,
+    /// Those that are turned off, by name, and where they come from.
+    pub disabled: Vec<(String, Origin)>,
     /// The others.
     pub warnings: Vec<LoadWarning>,
 }
@@ -186,27 +188,26 @@ impl ModHost {
     pub async fn load(&self, plan: Plan, disabled: impl Fn(&str) -> bool) -> Result<Loaded, LoadError> {
         let problems = plan.problems.into_iter();
         let mut warnings: Vec<_> = problems.map(|(origin, error)| LoadWarning { origin, error }).collect();
-        let mut mods = Vec::new();
+        let (mut mods, mut turned_off) = (Vec::new(), Vec::new());
         if plan.mods.iter().any(|planned| matches!(planned.code, Code::Library { .. })) {
             self.watched.call_once(|| watchdog::start(&self.core));
         }
         for planned in plan.mods {
             let (origin, index) = (planned.origin.clone(), self.core.next_index());
             match load::load(&self.core, planned, index, &disabled).await {
-                Ok(Some((identity, loaded))) => {
+                Ok(Outcome::Loaded(identity, loaded)) => {
                     mods.push(loaded.clone());
                     self.loaded.lock().unwrap_or_else(PoisonError::into_inner).push((identity, loaded));
                 }
-                Ok(None) => {}
+                Ok(Outcome::Disabled(name)) => turned_off.push((name, origin)),
                 Err(error @ LoadError::Stuck { place: "constructor", .. }) => {
                     self.loader_stuck.store(true, Relaxed);
                     return Err(error);
                 }
-
                 Err(error) => warnings.push(LoadWarning { origin, error }),
             }
         }
-        Ok(Loaded { mods, warnings })
+        Ok(Loaded { mods, disabled: turned_off, warnings })
     }
 
     /// Raises events of the main agent.
@@ -241,6 +242,10 @@ impl ModHost {
 impl Mods for ModHost {
     fn handlers(&self) -> Arc<Handlers> {
         self.core.handlers()
+    }
+
+    fn report_repeated_faults(&self, emitter: &Emitter) {
+        self.core.listener_faults.report_repeats(emitter);
     }
 }
 

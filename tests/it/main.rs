@@ -14,17 +14,26 @@ mod behaving;
 mod channels;
 #[cfg(target_os = "linux")]
 mod discovery;
+mod dropped;
+#[cfg(target_os = "linux")]
+mod garbage;
+#[cfg(target_os = "linux")]
+mod interface;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod isolation;
 mod journal;
 #[cfg(target_os = "linux")]
 mod load_chain;
+#[cfg(target_os = "linux")]
+mod merges;
 mod mod_calls;
 mod mods;
 mod mods_commands;
 #[cfg(target_os = "linux")]
 mod no_session;
+#[cfg(target_os = "linux")]
+mod odd_calls;
 mod openai;
 mod openai_cmd;
 #[cfg(target_os = "linux")]

@@ -1,10 +1,7 @@
 //! What mods register beside hooks, and what they ask of the host: isolated and told like a hook.
 
 use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -46,6 +43,50 @@ async fn an_observer_that_panics_is_told_once() {
     let said =
         format!("panicked: called at tests/mods/misbehaving/src/lib.rs:{}", line_of("panic!(\"called\")"));
     assert_eq!(host.take_errors(), [["mod:misbehaving", "on:turn_start", &said]]);
+}
+
+/// Where it panics.
+const FAILS_AT: u32 = line!() + 6;
+
+/// Fails at each turn, at odd ones in the same way.
+async fn fails_at_turns(cmd: ModApi) -> Result<()> {
+    cmd.on(EventKind::TurnStart, |event| {
+        let EventPayload::TurnStart { turn_number } = event.parse().unwrap().payload else { panic!() };
+        panic!("turn {}", if turn_number % 2 == 1 { 1 } else { turn_number });
+    })?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_of_an_observer_is_told_once_per_cause_and_counted_until_the_run_of_its_agent_ends() {
+    let host = Host::new();
+    host.load([compiled_in("fails", builtin_mod!("fails", fails_at_turns))]).await;
+    let (main, sub) = (host.bus.main(), host.bus.emitter("sub"));
+    for turn_number in 1..=5 {
+        main.emit(EventPayload::TurnStart { turn_number });
+        sub.emit(EventPayload::TurnStart { turn_number: 1 });
+    }
+    let place = format!("tests/it/mod_calls.rs:{FAILS_AT}");
+    let error =
+        |turn: u32| ["mod:fails".into(), "on:turn_start".into(), format!("panicked: turn {turn} at {place}")];
+    assert_eq!(
+        host.take_errors(),
+        [error(1), error(1), error(2), error(4)],
+        "of the first turn: for both agents"
+    );
+    let notices = |emitter| {
+        host.mods.report_repeated_faults(emitter);
+        host.take_events()
+    };
+    let notice = |times: u32| EventPayload::Notice {
+        level: NoticeLevel::Warning,
+        message: format!("mod:fails failed {times} times more at on:turn_start"),
+    };
+    assert_eq!(notices(&sub), [notice(4)]);
+    assert_eq!(notices(&main), [notice(2)]);
+    assert_eq!(notices(&main), []);
+    main.emit(EventPayload::TurnStart { turn_number: 1 });
+    assert_eq!(host.take_errors(), [error(1)], "the next run tells it anew");
 }
 
 async fn slow_observer(cmd: ModApi) -> Result<()> {
@@ -240,24 +281,27 @@ async fn an_option_of_a_mods_own_comes_before_the_one_for_all() {
 
 /// The interface of a mod that is kept longer than the harness lives.
 static KEPT: Mutex<Option<ModApi>> = Mutex::new(None);
-static DROPPED: AtomicU32 = AtomicU32::new(0);
+/// What calls from drops came to.
+static DROPPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-struct CountsItsDrop;
+/// Calls the host when it is dropped.
+struct CallsAtItsDrop(ModApi);
 
-impl Drop for CountsItsDrop {
+impl Drop for CallsAtItsDrop {
     fn drop(&mut self) {
-        DROPPED.fetch_add(1, Relaxed);
+        let registered = self.0.on(EventKind::TurnEnd, |_| ()).err();
+        DROPPED.lock().unwrap().push(format!("{:?}", registered.map(|error| error.to_string())));
     }
 }
 
 async fn outlives(cmd: ModApi) -> Result<()> {
     *KEPT.lock().unwrap() = Some(cmd.clone());
-    let held = CountsItsDrop;
+    let held = CallsAtItsDrop(cmd.clone());
     cmd.hooks(Hooks::new().on_stop_sync(move |_, _| {
         let _held = &held;
         Ok(StopDecision::Stop)
     }))?;
-    let held = CountsItsDrop;
+    let held = CallsAtItsDrop(cmd.clone());
     cmd.add_tool(Tool::new("held", "").run(move |_| {
         let _held = &held;
         async { Ok("") }
@@ -282,7 +326,8 @@ async fn a_mod_that_calls_when_the_harness_is_gone_is_told_so() {
     kept.ui().notify("into the void");
     assert_eq!((kept.name(), kept.id(), kept.cwd()), ("outlives", "mod:outlives", "/"));
     drop(handlers);
-    assert_eq!(DROPPED.load(Relaxed), 2, "what it registered is gone");
+    let dropped = std::mem::take(&mut *DROPPED.lock().unwrap());
+    assert_eq!(dropped, [format!("Some({gone:?})"), format!("Some({gone:?})")], "what it registered is gone");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -89,6 +89,9 @@ pub(super) fn find(
     }
     let mut found: Vec<_> = mods.into_iter().map(|planned| look(planned, facts)).collect();
     judge(&mut found, &settings.mods);
+    let others = found.iter().filter(|found| found.state == State::Disabled && !found.origin.is_project());
+    let names = others.filter_map(|found| found.name.as_deref());
+    notices.extend(names.filter_map(|name| settings.mods.turned_off_by_project(name)));
     found.extend(left_out.into_iter().map(|(planned, why)| {
         let state = match why {
             LeftOut::Filtered => State::Filtered,

@@ -16,6 +16,8 @@ const UNSAFE: &[(&str, &str)] = &[
     ("host/mod_host/journal.rs", "maps a file into memory"),
     ("mod-interface/src/abi/", "the line between host and mod"),
     ("mod-interface/src/sdk/export.rs", "attributes that export a symbol and a section"),
+    ("tests/support/foreign.rs", "reads the root module of a library"),
+    ("tests/mods/garbage/src/lib.rs", "attributes that export a symbol and a section"),
     ("tests/mods/misbehaving/src/lib.rs", "an attribute that runs code inside dlopen"),
 ];
 
