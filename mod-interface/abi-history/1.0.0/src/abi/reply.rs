@@ -101,7 +101,7 @@ impl Default for Texts {
 
 impl Answer {
     /// The answer with one more text, announced by `flag`.
-    pub(super) fn announce(mut self, flag: u64, put: impl FnOnce(&mut Texts)) -> Self {
+    pub fn announce(mut self, flag: u64, put: impl FnOnce(&mut Texts)) -> Self {
         self.flags |= flag;
         let mut texts = self.texts.unwrap_or_else(|| RBox::new(Texts::default()));
         put(&mut texts);
