@@ -46,6 +46,7 @@ mod print_mode;
 mod print_permissions;
 #[cfg(target_os = "linux")]
 mod registration;
+mod resume;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;
