@@ -11,6 +11,8 @@ mod bad_input;
 #[cfg(target_os = "linux")]
 mod behaving;
 #[cfg(target_os = "linux")]
+mod catalogue;
+#[cfg(target_os = "linux")]
 mod channels;
 #[cfg(target_os = "linux")]
 mod discovery;
@@ -46,6 +48,8 @@ mod print_mode;
 mod print_permissions;
 #[cfg(target_os = "linux")]
 mod registration;
+#[cfg(target_os = "linux")]
+mod sessions;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;

@@ -25,6 +25,11 @@ fn find(lines: &[String], kind: &str, nth: usize) -> usize {
     places.chain(lines.iter().position(|line| line.starts_with("run_end"))).nth(nth).unwrap()
 }
 
+/// How often a hook is asked.
+pub(crate) fn times(hook: Hook) -> u32 {
+    u32::try_from(asked(hook).1.len()).unwrap()
+}
+
 /// The events of a session in which `each` is told whenever `hook` is asked.
 pub(crate) fn each_time(without: &[String], hook: Hook, each: &[String]) -> Vec<String> {
     let (kind, times) = asked(hook);
