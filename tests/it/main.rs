@@ -34,6 +34,7 @@ mod mods;
 mod mods_commands;
 #[cfg(target_os = "linux")]
 mod no_session;
+mod observers;
 #[cfg(target_os = "linux")]
 mod odd_calls;
 mod openai;
