@@ -30,6 +30,7 @@ mod load_chain;
 #[cfg(target_os = "linux")]
 mod merges;
 mod mod_calls;
+#[cfg(target_os = "linux")]
 mod mods;
 mod mods_commands;
 #[cfg(target_os = "linux")]
