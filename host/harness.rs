@@ -7,6 +7,7 @@ mod agent_tool;
 mod builder;
 mod model;
 mod prompt;
+mod rules;
 mod toolbox;
 
 use std::{path::Path, sync::Arc};
@@ -67,6 +68,7 @@ pub struct Harness {
     mods: Arc<ModHost>,
     warnings: Vec<LoadWarning>,
     bus: EventBus,
+    cancel: CancellationToken,
 }
 
 /// What became of a prompt.
@@ -118,11 +120,11 @@ impl Harness {
         &self.bus
     }
 
-    /// Tears the session down: `on_session_end`, awaited, then `session_shutdown`.
+    /// Tears the session down: `on_session_end`, awaited, then `session_shutdown`. Where the token of
+    /// [`HarnessBuilder::cancel`] has fired or fires, it is not awaited for long.
     pub async fn end(self, reason: SessionEndReason) {
         let state = self.state().await;
-        // Not interrupted, whatever came before: it is waited for.
-        let hooks = self.hooks(CancellationToken::new());
+        let hooks = self.hooks(self.cancel.child_token());
         hooks.round(self.mods.handlers(), 0).on_session(&state, SessionChange::End(reason)).await;
         self.mods.report_repeated_faults(&self.bus.main());
         self.bus.main().emit(EventPayload::SessionShutdown { reason });

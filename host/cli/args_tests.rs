@@ -132,6 +132,10 @@ Examples:
 Exit status: 0 when the run came to its own end, 1 when it did not, 2 for a wrong command line.
 "#
     );
+}
+
+#[test]
+fn help_of_mods_shows_every_command_and_examples() {
     assert_eq!(
         printed("cmd mods -h"),
         r#"Install, list, check and make mods

@@ -1,27 +1,59 @@
 //! Ctrl-C, once and twice.
 
-use std::{io, thread};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
 
 use signal_hook::{consts::signal, iterator::Signals, low_level};
 use tokio_util::sync::CancellationToken;
 
-/// Interrupts a run at the first signal, so that it can end cleanly, and ends the process at the
-/// second, with the code that shells expect of a program that a signal ended.
+use crate::process;
+
+/// How long a start that was interrupted may take to end by itself; hooks have two seconds of it.
+const START: Duration = Duration::from_secs(4);
+
+/// Interrupts a run at the first signal, so that it can end cleanly, and ends the process with all that it
+/// has started at the second, with the code that shells expect of a program that a signal ended. Before the
+/// run has `begun` the first one is enough, whatever the start is waiting for.
 ///
-/// It listens on a thread of its own: however many threads a mod keeps busy, this one is awake. And the
-/// second signal runs no exit handler: a mod that hangs while it is being loaded would hold those up.
-pub(super) fn interrupt_on_signal(cancel: CancellationToken) -> io::Result<()> {
+/// It listens on a thread of its own: however many threads a mod keeps busy, this one is awake. And
+/// no exit handler runs: a mod that hangs while it is being loaded would hold those up.
+pub(super) fn interrupt_on_signal(cancel: CancellationToken, begun: Arc<AtomicBool>) -> io::Result<()> {
     let mut signals = Signals::new(handled())?;
+    // Begun now: a mod that hangs in its constructor holds up every new thread.
+    let (tell, told) = mpsc::channel();
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for number in &mut signals {
             if cancel.is_cancelled() {
-                low_level::exit(128 + number);
+                end(number);
             }
             anstream::eprintln!("interrupting the run; once more ends it at once");
             cancel.cancel();
+            // The other thread is there as long as this one.
+            let _told = tell.send(number);
+        }
+    })?;
+    thread::Builder::new().name("start".to_owned()).spawn(move || {
+        let Ok(number) = told.recv() else { return };
+        thread::sleep(START);
+        if !begun.load(Relaxed) {
+            end(number);
         }
     })?;
     Ok(())
+}
+
+/// Ends the process as a signal would.
+fn end(number: i32) -> ! {
+    process::end_all();
+    low_level::exit(128 + number)
 }
 
 /// A terminal that goes away ends the run as well, or else what a tool has started would run on; not a

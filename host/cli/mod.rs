@@ -14,7 +14,10 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, IsTerminal};
+use std::{
+    io::{self, IsTerminal},
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use clap::Parser;
 use tokio::runtime::{Builder, Runtime};
@@ -73,10 +76,11 @@ fn print(process: &Process, args: &RunArgs) -> anyhow::Result<Exit> {
         out: io::stdout(),
         err: anstream::stderr(),
     };
-    let run_prompt = session::prompts(process.model_access.clone());
-    let cancel = CancellationToken::new();
-    interrupt::interrupt_on_signal(cancel.clone())?;
+    // A signal that comes until here ends the program by itself.
     let request = request(process, args, prompt);
+    let (cancel, begun) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
+    interrupt::interrupt_on_signal(cancel.clone(), Arc::clone(&begun))?;
+    let run_prompt = session::prompts(process.model_access.clone(), begun);
     in_runtime(|runtime| runtime.block_on(printing.run(&*run_prompt, request, cancel)))
 }
 
@@ -118,10 +122,12 @@ fn workspace(process: &Process, typed: &Workspace) -> anyhow::Result<Places> {
     Ok(Places::new(cwd, process.home_override.clone(), process.user_home.clone())?)
 }
 
-/// Makes a runtime for `work`. It is not waited for at the end: a mod may never return.
+/// Makes a runtime for `work`. It is not waited for at the end: a mod may never return. What its tasks
+/// have started is ended.
 fn in_runtime(work: impl FnOnce(&Runtime) -> anyhow::Result<Exit>) -> anyhow::Result<Exit> {
     let runtime = Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
     let exit = work(&runtime);
     runtime.shutdown_background();
+    crate::process::end_all();
     exit
 }

@@ -10,12 +10,13 @@ use mod_interface::types::{NoticeLevel, PermissionMode, SessionStartSource};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Error, Harness, Recorded, agent_tool::AgentTool, model::Models, prompt::system_prompt, toolbox::Tools,
+    Error, Harness, Recorded, agent_tool::AgentTool, model::Models, prompt::system_prompt, rules,
+    toolbox::Tools,
 };
 use crate::{
     agent::{
         Agent, AgentConfig, Ask, LiveMode, MessageQueue, ModelChoice, NobodyToAsk, Permissions, Rule,
-        Subagents, ToolExecution,
+        Subagents, ToolExecution, Workspace,
     },
     builtin,
     events::{EventBus, EventSink},
@@ -198,7 +199,8 @@ impl HarnessBuilder {
         self
     }
 
-    /// Interrupts the start: mods that are loading are given up, `on_session_start` is not waited for.
+    /// Interrupts the start: mods that are loading are given up, `on_session_start` is not waited for. And
+    /// hurries the end, see [`Harness::end`].
     #[must_use]
     pub fn cancel(mut self, cancel: CancellationToken) -> Self {
         self.cancel = cancel;
@@ -225,6 +227,9 @@ impl HarnessBuilder {
         mods.tell_last_places();
         let loading = self.cancel.run_until_cancelled(self.load(&mods, &places));
         let loaded = loading.await.ok_or(Error::Interrupted)??;
+        for told in rules::idle(permissions.rules(), &tools, places.user_home.is_some()) {
+            bus.main().notice(NoticeLevel::Warning, told);
+        }
         let session = self.session(&places)?;
         let (id, state) = (Arc::clone(session.id()), session.state());
         let session = Arc::new(tokio::sync::Mutex::new(session));
@@ -256,6 +261,7 @@ impl HarnessBuilder {
             mods,
             warnings: loaded,
             bus,
+            cancel: self.cancel.clone(),
         };
         harness.bind(SessionStartSource::Startup, self.cancel).await;
         Ok(harness)
@@ -288,7 +294,13 @@ impl HarnessBuilder {
         let mode = self.mode.or(configured.mode).unwrap_or_default();
         let ask = self.ask.take().unwrap_or_else(|| Arc::new(NobodyToAsk));
         let live = Arc::new(LiveMode::new(mode, bus.main()));
-        Ok(Permissions::new(allow, deny, live, ask, places.cwd.as_path().into()))
+        let workspace = Workspace {
+            cwd: places.cwd.as_path().into(),
+            home: places.user_home.clone(),
+            guarded: vec![places.home.clone()],
+            follow: tools::real,
+        };
+        Ok(Permissions::new(allow, deny, live, ask, workspace))
     }
 
     fn tool_set(&mut self, subagents: &Arc<Subagents>) -> Result<Arc<ToolSet>, Error> {
@@ -308,6 +320,7 @@ impl HarnessBuilder {
             cwd: places.cwd.as_path().into(),
             options: std::mem::take(&mut self.options),
             hook_timeout: self.settings.mods.hook_timeout(),
+            tool_timeout: self.settings.mods.tool_timeout(),
             load_timeout: self.settings.mods.load_timeout(),
             journal_dir: Some(places.home.join("journal")),
             log_file: Some(places.home.join("mods.log")),

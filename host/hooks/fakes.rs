@@ -188,10 +188,10 @@ impl HookHandler for FakeMod {
         self.fails_closed
     }
 
-    fn call(&self, input: &Arc<HookInput>) -> HookAnswer {
+    fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>) {
         let agent = of(input.scope.emitter.agent_id());
         self.log.add(format!("{agent}◆ {} {}", self.id, input.hook));
-        self.answerers[&input.hook](input)
+        (self.answerers[&input.hook](&input), Some(input))
     }
 }
 

@@ -129,7 +129,9 @@ pub trait HookHandler: Send + Sync {
 
     /// Asks it. Never panics and never blocks for longer than the mod's own code does; a pending
     /// answer is bounded in time by the handler.
-    fn call(&self, input: &Arc<HookInput>) -> HookAnswer;
+    ///
+    /// The input comes back when nobody looks at it any more: for the next handler, without counting.
+    fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>);
 }
 
 /// An answer that is there, or one that is to come.

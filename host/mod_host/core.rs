@@ -53,6 +53,8 @@ pub struct ModHostConfig {
     pub options: BTreeMap<String, String>,
     /// How much of its own time a hook has; `None` is as much as it takes.
     pub hook_timeout: Option<Duration>,
+    /// How much of its own time a tool has; `None` is as much as it takes.
+    pub tool_timeout: Option<Duration>,
     /// How much time a mod has to load: its constructors and its factory together.
     pub load_timeout: Duration,
     /// Where the journal is kept; `None` keeps it in memory.
@@ -70,6 +72,7 @@ pub(crate) struct Core {
     pub(crate) runtime: Handle,
     pub(crate) shutdown: CancellationToken,
     pub(crate) load_timeout: Duration,
+    pub(crate) tool_timeout: Option<Duration>,
     pub(crate) listener_faults: Arc<ListenerFaults>,
     registrations: Registrations,
     tools: Arc<ToolSet>,
@@ -92,6 +95,7 @@ impl Core {
             runtime,
             shutdown: CancellationToken::new(),
             load_timeout: config.load_timeout,
+            tool_timeout: config.tool_timeout,
             listener_faults: Arc::default(),
             registrations: Registrations::default(),
             tools: config.tools,

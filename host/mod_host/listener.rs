@@ -12,13 +12,13 @@ use std::{
 };
 
 use mod_interface::{
-    abi::{Callable, OwnFrame},
+    abi::{Callable, OwnFrame, Reply},
     types::NoticeLevel,
 };
 
 use super::{
     Core,
-    adapter::{Entry, enter as enter_mod},
+    adapter::{enter as enter_mod, settle},
     frame::{ModFrame, Question},
     identity::ModIdentity,
     journal::{Journal, place},
@@ -66,13 +66,14 @@ impl Listener {
     pub(crate) fn tell(&self, core: &Arc<Core>, question: Question, agent_id: &Arc<str>) {
         let frame = OwnFrame::new(ModFrame::new(core, &self.owner, question));
         let start = Instant::now();
-        let entry = enter_mod(&self.journal, &self.owner, place::EVENT, |reply| {
+        let mut reply = Reply::default();
+        let pending = enter_mod(&self.journal, &self.owner, place::EVENT, &mut reply, |reply| {
             self.callable.call(frame.frame(), reply)
         });
         let took = start.elapsed();
-        let fault = match entry {
-            Entry::Ready(answer) => answer.err(),
-            Entry::Pending(_) => Some(HookFault::Invalid("an observer cannot wait".to_owned())),
+        let fault = match pending {
+            None => settle(&reply.completed).err(),
+            Some(_) => Some(HookFault::Invalid("an observer cannot wait".to_owned())),
         };
         if took > SLOW && !self.named_slow.swap(true, Relaxed) {
             let (id, place) = (&self.owner.id, self.place.trim_start_matches("on:"));

@@ -17,7 +17,7 @@ use registry::{HostFacts, object};
 
 use super::{
     Code, Core, Expected, LoadError, LoadedMod, Origin, Planned, abi_check,
-    adapter::PendingEntry,
+    adapter::{PendingEntry, settle},
     clock::Clock,
     frame::{ModFrame, Question},
     identity::ModIdentity,
@@ -175,8 +175,8 @@ fn register(
         root.register()(frame.frame().clone())
     };
     let pending = PendingEntry::new(future, Arc::clone(&core.journal), identity.index, place::FACTORY);
-    let answer = core.runtime.block_on(pending.bounded(frame.host().clock(), Some(core.load_timeout)));
-    answer.map(drop).map_err(|fault| match fault {
+    let answer = core.runtime.block_on(pending.bounded(frame.host().over(Some(core.load_timeout))));
+    answer.and_then(|completed| settle(&completed).map(drop)).map_err(|fault| match fault {
         HookFault::Timeout(_) => stuck(core, identity, "factory"),
         fault => LoadError::Factory { error: fault.to_string() },
     })
@@ -207,7 +207,7 @@ where
         result = receive => {
             result.unwrap_or_else(|_| Err(failed("the loading thread ended without a word".to_owned())))
         }
-        () = progress.clock.used_up(core.load_timeout + GRACE) => {
+        _ = progress.clock.over(Some(core.load_timeout + GRACE)) => {
             let in_factory = progress.in_factory.load(Relaxed);
             Err(stuck(core, identity, if in_factory { "factory" } else { "constructor" }))
         }

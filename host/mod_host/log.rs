@@ -6,6 +6,8 @@ use std::{
     time::SystemTime,
 };
 
+use crate::files;
+
 /// A file this large is begun anew, the old one kept beside it.
 const MAX_BYTES: u64 = 8 << 20;
 
@@ -34,7 +36,7 @@ impl Log {
             std::fs::rename(path, path.with_extension("log.old")).ok()?;
         }
         std::fs::create_dir_all(path.parent()?).ok()?;
-        OpenOptions::new().create(true).append(true).open(path).ok()
+        files::open_with(OpenOptions::new().create(true).append(true), path).ok()
     }
 }
 

@@ -20,6 +20,8 @@ mod commands;
 mod core;
 mod discovery;
 mod error;
+#[cfg(test)]
+mod fixture;
 mod frame;
 mod identity;
 mod journal;

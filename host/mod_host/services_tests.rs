@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::path::Path;
 
 use mod_interface::{
     abi::{Completed, Entry, Frame, Reply},
@@ -6,53 +6,7 @@ use mod_interface::{
 };
 
 use super::*;
-use crate::{
-    events::EventBus,
-    mod_host::{ModHostConfig, frame::ModFrame},
-    tools::{ToolContext, ToolSet},
-    ui::Headless,
-};
-use mod_interface::abi::OwnFrame;
-
-/// A core, and frames of one mod of it.
-struct World {
-    core: Arc<Core>,
-    owner: Arc<ModIdentity>,
-    dir: tempfile::TempDir,
-}
-
-impl World {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let config = ModHostConfig {
-            bus: EventBus::new(),
-            ui: Arc::new(Headless),
-            tools: Arc::<ToolSet>::default(),
-            cwd: dir.path().into(),
-            options: BTreeMap::new(),
-            hook_timeout: None,
-            load_timeout: Duration::from_secs(1),
-            journal_dir: None,
-            log_file: Some(dir.path().join("mods.log")),
-        };
-        let core = Arc::new(Core::new(config, tokio::runtime::Handle::current()));
-        Self { core, owner: Arc::new(ModIdentity::new(0, "a")), dir }
-    }
-
-    fn frame(&self, question: Question) -> Frame {
-        OwnFrame::new(ModFrame::new(&self.core, &self.owner, question)).frame().clone()
-    }
-
-    /// What a service that answers at once says to a factory.
-    fn now(&self, service: &str, args: &str) -> Result<String, String> {
-        self.frame(Question::Factory).call_now(service, args)
-    }
-
-    /// What a service that answers later says to a factory.
-    async fn later(&self, service: &str, args: &str) -> Result<String, String> {
-        self.frame(Question::Factory).call(service, args).await
-    }
-}
+use crate::{mod_host::fixture::World, tools::ToolContext};
 
 fn refused(text: &str) -> Result<String, String> {
     Err(text.to_owned())
@@ -136,9 +90,14 @@ async fn progress_is_for_tools_that_run() {
         cancel: CancellationToken::new(),
         tool_call_id: "c".into(),
         agent_id: "main".into(),
+        hidden: Arc::new(|_| false),
         progress: Arc::new(move |text| kept.lock().unwrap().push_str(text)),
     };
-    let frame = world.frame(Question::Tool { name: "t".into(), input: "{}".into(), ctx });
+    let frame = world.frame(Question::Tool(Arc::new(crate::mod_host::frame::ToolQuestion {
+        name: "t".into(),
+        input: "{}".into(),
+        ctx,
+    })));
     assert_eq!(frame.call_now("progress", args), done());
     assert_eq!(*told.lock().unwrap(), "half");
 }

@@ -49,6 +49,7 @@ pub async fn trial(path: PathBuf, cwd: PathBuf, limit: Duration) -> Result<Trial
         cwd: cwd.into(),
         options: std::collections::BTreeMap::new(),
         hook_timeout: None,
+        tool_timeout: None,
         load_timeout: limit,
         journal_dir: None,
         log_file: None,

@@ -14,6 +14,7 @@ use super::{
     entry::{Body, Entry, Header, VERSION},
     name::{file_path, timestamp},
 };
+use crate::files;
 
 /// A session's file, open for its one writer.
 pub(super) struct Log {
@@ -46,7 +47,7 @@ impl Log {
     /// Opens a file and reads it up to its last commit; cuts off what stands behind.
     pub(super) fn open(path: &Path, clock: Clock) -> Result<(Self, Arc<str>, Committed)> {
         let failed = |source| Error::Read { path: path.to_owned(), source };
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+        let file = files::open_with(OpenOptions::new().read(true).write(true), path).map_err(failed)?;
         lock(&file, path)?;
         let mut reader = Reader { path, lines: BufReader::new(&file), line: 0, read: 0 };
         let header = reader.header()?;

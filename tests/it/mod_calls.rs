@@ -49,6 +49,7 @@ async fn call(host: &Host, name: &str, cancel: &CancellationToken) -> ToolOutput
         cancel: cancel.clone(),
         tool_call_id: "c1".into(),
         agent_id: "main".into(),
+        hidden: Arc::new(|_| false),
         progress: Arc::new(|_| ()),
     };
     host.tools.get(name).unwrap().tool.run(json!({}), ctx).await

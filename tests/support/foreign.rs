@@ -130,7 +130,7 @@ macro_rules! host_of {
                     let (does, message) = (does.to_owned(), Message::user("go"));
                     let frame = OwnFrame::new(Asks { does, message, seen: Arc::clone(&seen) });
                     let completed = root.register()(frame.frame().clone()).await;
-                    assert_eq!((completed.status, completed.fault.as_str()), (Status::Ready as u32, ""));
+                    assert_eq!(completed.status, Status::Ready as u32, "{}", completed.fault_text());
                     Self { frame, seen }
                 }
 
@@ -145,7 +145,7 @@ macro_rules! host_of {
                         1 => reply.pending.unwrap().await,
                         _ => reply.completed,
                     };
-                    assert_eq!((completed.status, completed.fault.as_str()), (Status::Ready as u32, ""));
+                    assert_eq!(completed.status, Status::Ready as u32, "{}", completed.fault_text());
                     let answer = decode_outcome(hook, &completed.answer).unwrap();
                     let events = std::mem::take(&mut *self.seen.events.lock().unwrap());
                     format!("{answer:?} {events:?}")

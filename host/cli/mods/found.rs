@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -10,7 +9,7 @@ use registry::{FileHash, HostFacts, Metadata, hash_bytes, object, version::show}
 use serde::Serialize;
 
 use crate::{
-    builtin,
+    builtin, files,
     mod_host::{Code, Expected, LeftOut, LoadError, Lookup, Origin, Plan, Planned, ProjectMods},
     settings::{KnownMods, Loaded, Mods, Places, Trust},
 };
@@ -186,12 +185,7 @@ fn is_loose(origin: &Origin, library: &Path) -> bool {
 
 /// Reads a library and checks it, as a load would before it runs any of it.
 fn library(path: &Path, facts: &HostFacts) -> Result<(Metadata, FileHash), String> {
-    let is_file = path.metadata().map(|metadata| metadata.is_file());
-    if is_file.is_ok_and(|is_file| !is_file) {
-        // A pipe is never waited for.
-        return Err(format!("not a regular file: {}", path.display()));
-    }
-    let bytes = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let bytes = files::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let hash = hash_bytes(&bytes);
     let metadata = object::inspect(&bytes)
         .and_then(|inspection| object::check(&inspection, facts))

@@ -1,13 +1,16 @@
-use std::{fs, io::Write, path::PathBuf};
+use std::{io::Write, path::PathBuf};
 
 use anyhow::Context as _;
 use registry::{Metadata, PackArtifact, PackInput, version::show};
 use serde::Serialize;
 
 use super::{Context, build};
-use crate::cli::{
-    args::PackArgs,
-    output::{Exit, Report},
+use crate::{
+    cli::{
+        args::PackArgs,
+        output::{Exit, Report},
+    },
+    files,
 };
 
 /// What was packed.
@@ -59,7 +62,7 @@ impl Context<'_> {
 
     /// What a library says of itself. It may be for another machine than this one.
     fn look_into(&self, path: PathBuf) -> anyhow::Result<(Metadata, PackArtifact)> {
-        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let bytes = files::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let refused = |refusal| registry::Error::Refused { file: path.clone(), refusal };
         let inspection = registry::object::inspect(&bytes).map_err(refused)?;
         let declared = inspection.metadata.as_ref().map_or(&self.facts.target, |metadata| &metadata.target);

@@ -163,7 +163,7 @@ macro_rules! answers_of {
         mod $side {
             use serde_json::json;
             use $interface::{
-                abi::{Answer, Encode, decode_command, decode_lines, decode_outcome, decode_tool},
+                abi::{Answer, Encode, Texts, decode_command, decode_lines, decode_outcome, decode_tool},
                 types::{
                     AfterToolCall, BeforeToolCall, CommandOutcome, ContentBlock, Hook, Message, NextTurn,
                     MessageEdit, StatePatch, StopDecision, ToolOutput, TransformInput,
@@ -173,7 +173,9 @@ macro_rules! answers_of {
             use super::Crossing;
 
             fn crossing(answer: impl Encode) -> Crossing {
-                let Answer { flags, text, json, state, extension } = answer.encode();
+                let Answer { flags, texts } = answer.encode();
+                let texts = texts.into_option().map(|texts| (*texts).clone()).unwrap_or_default();
+                let Texts { text, json, state, extension } = texts;
                 Crossing(flags, [text, json, state, extension].map(|text| text.into_string()))
             }
 
@@ -227,7 +229,8 @@ macro_rules! answers_of {
 
             pub(super) fn read(place: &str, crossing: &Crossing) -> String {
                 let [text, json, state, extension] = crossing.1.clone().map(Into::into);
-                let answer = Answer { flags: crossing.0, text, json, state, extension };
+                let put = |texts: &mut Texts| *texts = Texts { text, json, state, extension };
+                let answer = Answer::default().announce(crossing.0, put);
                 match Hook::ALL.into_iter().find(|hook| hook.wire_name() == place) {
                     Some(hook) => format!("{:?}", decode_outcome(hook, &answer)),
                     None if place == "tool" => format!("{:?}", decode_tool(&answer)),

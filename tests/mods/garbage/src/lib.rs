@@ -3,7 +3,7 @@
 
 use mod_interface::{
     __private as cmd,
-    abi::{Answer, Callable, Completed, Entry, Flags, Frame, HookObject, Reply, Status},
+    abi::{Answer, Callable, Completed, Entry, Flags, Frame, HookObject, Reply, Status, Texts},
     types::Hook,
 };
 
@@ -19,26 +19,25 @@ struct Garbage(String);
 
 impl Entry for Garbage {
     fn call(&self, _: &Frame, reply: &mut Reply) -> u32 {
-        let all = |text: &str| Answer {
-            flags: !(Flags::BLOCK | Flags::HANDLED),
-            text: text.into(),
-            json: text.into(),
-            state: text.into(),
-            extension: text.into(),
+        let answer = |flags, put: &dyn Fn(&mut Texts)| Answer::default().announce(flags, put);
+        let all = |text: &str| {
+            answer(!(Flags::BLOCK | Flags::HANDLED), &|texts| {
+                *texts = Texts {
+                    text: text.into(),
+                    json: text.into(),
+                    state: text.into(),
+                    extension: text.into(),
+                };
+            })
         };
-        let json =
-            |json: &str| Answer { flags: Flags::SOME | Flags::JSON, json: json.into(), ..Answer::default() };
-        let state = |state: &str| Answer {
-            flags: Flags::SOME | Flags::STATE,
-            state: state.into(),
-            ..Answer::default()
-        };
+        let json = |json: &str| answer(Flags::SOME | Flags::JSON, &|texts| texts.json = json.into());
+        let state = |state: &str| answer(Flags::SOME | Flags::STATE, &|texts| texts.state = state.into());
         let edit = |message: &str| json(&format!(r#"[{{"op":"append","message":{message}}}]"#));
         reply.completed.answer = match self.0.as_str() {
             "no-such-status" => return 77,
             "pending-without-a-future" => return Status::Pending as u32,
             "large-fault" => {
-                reply.completed.fault = "x".repeat(LARGE).into();
+                reply.completed = Completed::fault(Status::Failed, &"x".repeat(LARGE));
                 return Status::Failed as u32;
             }
             "large" => all(&"x".repeat(LARGE)),

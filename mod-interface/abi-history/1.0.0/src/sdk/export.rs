@@ -81,11 +81,3 @@ macro_rules! builtin_mod {
         cmd::ModRootRef(ROOT.static_as_prefix())
     }};
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_header_is_exported_under_the_name_that_abi_stable_looks_for() {
-        assert_eq!(abi_stable::library::ROOT_MODULE_LOADER_NAME, "_1as_0lib_1header_0root_bmodule_bloader");
-    }
-}
