@@ -41,6 +41,14 @@ pub(crate) fn each_time(without: &[String], hook: Hook, each: &[String]) -> Vec<
     lines
 }
 
+/// The events of a session in which `line` is told when `hook` is asked for the first time.
+pub(crate) fn first_time(without: &[String], hook: Hook, line: &str) -> Vec<String> {
+    let (kind, times) = asked(hook);
+    let mut lines = without.to_vec();
+    lines.insert(find(without, kind, times[0]), line.to_owned());
+    lines
+}
+
 /// The events of a session in which `hook` of `mod_id` fails with `error` each time that it is asked: it is told
 /// once, and counted.
 pub(crate) fn with_fault(without: &[String], mod_id: &str, hook: Hook, error: &str) -> Vec<String> {
