@@ -7,6 +7,8 @@ use std::{
             Ordering::{Acquire, Relaxed, SeqCst},
         },
     },
+    thread,
+    time::Duration,
 };
 
 use mod_interface::types::AgentEvent;
@@ -15,6 +17,10 @@ use super::EventSink;
 
 /// Nobody: no thread has this number.
 const NOBODY: usize = 0;
+
+/// How often, and after how long each time, a thread looks whether it is its turn.
+const LOOKS: u32 = 10;
+const BETWEEN_LOOKS: Duration = Duration::from_micros(100);
 
 /// A sink that is told one event at a time, whichever threads raise them.
 pub(super) struct InTurn {
@@ -33,15 +39,15 @@ impl InTurn {
         Self { sink, teller, waiting: Mutex::default(), left }
     }
 
-    /// Tells `event`, or leaves it to the thread that is telling something now: waiting for a sink that
-    /// blocks would block this thread too.
+    /// Tells `event`. Where another thread is telling something now, that is waited for, and if it takes
+    /// long, `event` is left to that thread: a sink that blocks shall not block this one too.
     pub(super) fn tell(&self, event: &AgentEvent) {
         let me = this_thread();
         // Raised by the sink itself, which is in the middle of another event.
         if self.teller.load(Relaxed) == me {
             return self.sink.emit(event);
         }
-        match self.begin(me) {
+        match self.begin_soon(me) {
             Some(turn) => {
                 turn.tell_waiting();
                 self.sink.emit(event);
@@ -57,6 +63,16 @@ impl InTurn {
             let Some(turn) = self.begin(me) else { return };
             turn.tell_waiting();
         }
+    }
+
+    /// Waits a moment, so that who raises events without end cannot make another thread tell them all.
+    fn begin_soon(&self, me: usize) -> Option<Turn<'_>> {
+        (0..LOOKS).find_map(|look| {
+            if look > 0 {
+                thread::sleep(BETWEEN_LOOKS);
+            }
+            self.begin(me)
+        })
     }
 
     fn begin(&self, me: usize) -> Option<Turn<'_>> {
@@ -96,13 +112,10 @@ fn this_thread() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::{
-            Barrier, OnceLock,
-            atomic::AtomicBool,
-            mpsc::{Receiver, Sender, channel},
-        },
-        thread,
+    use std::sync::{
+        Barrier, OnceLock,
+        atomic::AtomicBool,
+        mpsc::{Receiver, Sender, channel},
     };
 
     use mod_interface::types::{EventPayload, NoticeLevel};
@@ -164,6 +177,24 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_thread_that_raises_events_without_end_holds_no_other_up() {
+        let (bus, sink, done) = (EventBus::new(), Arc::<Keeps>::default(), AtomicBool::new(false));
+        bus.add(Arc::clone(&sink) as _);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(SeqCst) {
+                    say(&bus, "flood");
+                }
+            });
+            (0..100).for_each(|number| say(&bus, number.to_string()));
+            done.store(true, SeqCst);
+        });
+        let texts = sink.texts.lock().unwrap();
+        let said = texts.iter().filter(|text| *text != "flood").cloned().collect::<Vec<_>>();
+        assert_eq!(said, (0..100).map(|number| number.to_string()).collect::<Vec<_>>());
     }
 
     /// Waits in the middle of the event `wait`, and raises `nested` in the middle of `outer`.

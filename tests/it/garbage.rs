@@ -49,8 +49,12 @@ fn cases() -> Vec<(&'static str, Vec<Hook>, String)> {
         invalid("no-such-status", &Hook::ALL, "an answer with a status that is none"),
         invalid("pending-without-a-future", &Hook::ALL, "a pending answer without a future"),
         ("large-fault", Hook::ALL.to_vec(), format!("{}…", "x".repeat(2048))),
-        invalid("large", &edits_and(hooks::TEXT), large),
-        invalid("large", &[Hook::AfterToolCall, Hook::PrepareNextTurn], large),
+        invalid("large-text", hooks::TEXT, large),
+        invalid(
+            "large",
+            &edits_and(&[Hook::BeforeToolCall, Hook::AfterToolCall, Hook::PrepareNextTurn]),
+            large,
+        ),
         invalid("deep", &[Hook::BeforeToolCall], &json(128, "recursion limit exceeded")),
         invalid(
             "deep",

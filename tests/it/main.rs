@@ -11,6 +11,8 @@ mod bad_input;
 #[cfg(target_os = "linux")]
 mod behaving;
 #[cfg(target_os = "linux")]
+mod catalogue;
+#[cfg(target_os = "linux")]
 mod channels;
 #[cfg(target_os = "linux")]
 mod discovery;
@@ -28,10 +30,12 @@ mod load_chain;
 #[cfg(target_os = "linux")]
 mod merges;
 mod mod_calls;
+#[cfg(target_os = "linux")]
 mod mods;
 mod mods_commands;
 #[cfg(target_os = "linux")]
 mod no_session;
+mod observers;
 #[cfg(target_os = "linux")]
 mod odd_calls;
 mod openai;
@@ -47,6 +51,8 @@ mod print_permissions;
 #[cfg(target_os = "linux")]
 mod registration;
 mod resume;
+#[cfg(target_os = "linux")]
+mod sessions;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,9 +1,6 @@
 //! What mods register beside hooks, and what they ask of the host: isolated and told like a hook.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
 use host::{
     hooks::{Mods, ToolCallInput},
@@ -43,105 +40,6 @@ async fn an_observer_that_panics_is_told_once() {
     let said =
         format!("panicked: called at tests/mods/misbehaving/src/lib.rs:{}", line_of("panic!(\"called\")"));
     assert_eq!(host.take_errors(), [["mod:misbehaving", "on:turn_start", &said]]);
-}
-
-/// Where it panics.
-const FAILS_AT: u32 = line!() + 6;
-
-/// Fails at each turn, at odd ones in the same way.
-async fn fails_at_turns(cmd: ModApi) -> Result<()> {
-    cmd.on(EventKind::TurnStart, |event| {
-        let EventPayload::TurnStart { turn_number } = event.parse().unwrap().payload else { panic!() };
-        panic!("turn {}", if turn_number % 2 == 1 { 1 } else { turn_number });
-    })?;
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_fault_of_an_observer_is_told_once_per_cause_and_counted_until_the_run_of_its_agent_ends() {
-    let host = Host::new();
-    host.load([compiled_in("fails", builtin_mod!("fails", fails_at_turns))]).await;
-    let (main, sub) = (host.bus.main(), host.bus.emitter("sub"));
-    for turn_number in 1..=5 {
-        main.emit(EventPayload::TurnStart { turn_number });
-        sub.emit(EventPayload::TurnStart { turn_number: 1 });
-    }
-    let place = format!("tests/it/mod_calls.rs:{FAILS_AT}");
-    let error =
-        |turn: u32| ["mod:fails".into(), "on:turn_start".into(), format!("panicked: turn {turn} at {place}")];
-    assert_eq!(
-        host.take_errors(),
-        [error(1), error(1), error(2), error(4)],
-        "of the first turn: for both agents"
-    );
-    let notices = |emitter| {
-        host.mods.report_repeated_faults(emitter);
-        host.take_events()
-    };
-    let notice = |times: u32| EventPayload::Notice {
-        level: NoticeLevel::Warning,
-        message: format!("mod:fails failed {times} times more at on:turn_start"),
-    };
-    assert_eq!(notices(&sub), [notice(4)]);
-    assert_eq!(notices(&main), [notice(2)]);
-    assert_eq!(notices(&main), []);
-    main.emit(EventPayload::TurnStart { turn_number: 1 });
-    assert_eq!(host.take_errors(), [error(1)], "the next run tells it anew");
-}
-
-async fn slow_observer(cmd: ModApi) -> Result<()> {
-    cmd.on(EventKind::TurnStart, |_| std::thread::sleep(Duration::from_millis(60)))?;
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_observer_that_is_slow_is_named_once() {
-    let host = Host::new();
-    host.load([compiled_in("slow", builtin_mod!("slow", slow_observer))]).await;
-    for _ in 0..2 {
-        host.bus.main().emit(EventPayload::TurnStart { turn_number: 1 });
-    }
-    let notices: Vec<_> = host
-        .take_events()
-        .into_iter()
-        .filter_map(|event| match event {
-            EventPayload::Notice { message, .. } => Some(message),
-            _ => None,
-        })
-        .collect();
-    let [notice] = &notices[..] else { panic!("{notices:?}") };
-    let millis = notice
-        .strip_prefix("mod:slow held the run up for ")
-        .unwrap()
-        .strip_suffix(" ms on turn_start")
-        .unwrap();
-    assert!(millis.parse::<u32>().unwrap() >= 60);
-}
-
-/// Answers its own event with its own event.
-async fn echo(cmd: ModApi) -> Result<()> {
-    cmd.on(EventKind::ModEvent, |event| {
-        let _said = event.ctx().emit("echo", &json!(null));
-    })?;
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn observers_that_raise_events_in_a_loop_are_stopped_and_told() {
-    let host = Host::new();
-    host.load([compiled_in("echo", builtin_mod!("echo", echo))]).await;
-    let first =
-        EventPayload::ModEvent { mod_id: "mod:x".into(), name: "mod:x/call".into(), data: Value::Null };
-    host.bus.main().emit(first);
-    let events = host.take_events();
-    let echoes = events.iter().filter(|event| event.kind() == EventKind::ModEvent).count();
-    let errors: Vec<_> = events.into_iter().filter(|event| event.kind() == EventKind::ModError).collect();
-    let error = EventPayload::ModError {
-        mod_id: "mod:echo".to_owned(),
-        hook: "on:mod_event".to_owned(),
-        error: "answered something invalid: mods answer each other in a loop, 8 deep".to_owned(),
-    };
-    assert_eq!((echoes, errors), (9, vec![error]), "the first, and one for each level");
 }
 
 /// Calls a tool.
@@ -374,4 +272,29 @@ async fn what_a_mod_keeps_shows_what_it_was_asked_then() {
     assert_eq!(names, [("first", "first".to_owned()), ("second", "second".to_owned())]);
     let later = asked[0].1.exec("echo").args(["still", "served"]).await.unwrap();
     assert_eq!(later.stdout, "still served\n");
+}
+
+/// Does in its factory what works at once there.
+async fn busy_factory(cmd: ModApi) -> Result<()> {
+    cmd.ui().notify(&format!("color {:?}", cmd.get_flag("color")?));
+    cmd.log(LogLevel::Info, "logged");
+    let output = cmd.exec("echo").args(["ran"]).await?;
+    cmd.ui().notify(output.stdout.trim());
+    cmd.events().emit("nobody-listens", &json!(1))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn decision_30_in_the_factory_exec_flags_notices_and_logging_work_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("mods.log");
+    let host = Host::with(|config| {
+        config.options = [("color".to_owned(), "red".to_owned())].into();
+        config.log_file = Some(log.clone());
+    });
+    let loaded = host.load([compiled_in("busy", builtin_mod!("busy", busy_factory))]).await;
+    assert_eq!(loaded, (vec!["busy".to_owned()], vec![]));
+    let notice = |text: &str| EventPayload::Notice { level: NoticeLevel::Info, message: text.to_owned() };
+    assert_eq!(host.take_events(), [notice("color Some(\"red\")"), notice("ran")]);
+    let logged = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(logged.split_once(' ').unwrap().1, "info mod:busy logged\n");
 }

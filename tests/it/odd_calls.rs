@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::{
-    asked::each_time,
+    asked::{each_time, first_time},
     behaving::{echoes, session},
     fixtures::Library,
 };
@@ -96,6 +96,16 @@ async fn a_call_of_a_future_that_is_given_up_is_answered() {
         settings.mods.user.hook_timeout_ms = Some(1);
         let told = with_calls(&library, hook.wire_name(), "call-when-given-up", settings).await;
         assert_eq!(told, failing_behind_calls(&without, hook, error), "{hook}");
+    }
+}
+
+#[tokio::test]
+async fn a_hook_that_disposes_itself_answers_in_this_round_and_is_asked_in_no_other() {
+    let dir = TempDir::new().unwrap();
+    let (library, without) = (misbehaving(&dir), session(&turns(), |builder, _| builder).await);
+    for hook in Hook::ALL {
+        let told = with_calls(&library, hook.wire_name(), "dispose-itself", Settings::default()).await;
+        assert_eq!(told, first_time(&without, hook, "mod_event mod:misbehaving/disposed true"), "{hook}");
     }
 }
 

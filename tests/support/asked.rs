@@ -25,6 +25,11 @@ fn find(lines: &[String], kind: &str, nth: usize) -> usize {
     places.chain(lines.iter().position(|line| line.starts_with("run_end"))).nth(nth).unwrap()
 }
 
+/// How often a hook is asked.
+pub(crate) fn times(hook: Hook) -> u32 {
+    u32::try_from(asked(hook).1.len()).unwrap()
+}
+
 /// The events of a session in which `each` is told whenever `hook` is asked.
 pub(crate) fn each_time(without: &[String], hook: Hook, each: &[String]) -> Vec<String> {
     let (kind, times) = asked(hook);
@@ -33,6 +38,14 @@ pub(crate) fn each_time(without: &[String], hook: Hook, each: &[String]) -> Vec<
         let at = find(without, kind, *nth);
         lines.splice(at..at, each.iter().cloned());
     }
+    lines
+}
+
+/// The events of a session in which `line` is told when `hook` is asked for the first time.
+pub(crate) fn first_time(without: &[String], hook: Hook, line: &str) -> Vec<String> {
+    let (kind, times) = asked(hook);
+    let mut lines = without.to_vec();
+    lines.insert(find(without, kind, times[0]), line.to_owned());
     lines
 }
 

@@ -160,7 +160,9 @@ impl Tool for Echo {
 
 /// The events, but for what depends on how busy the machine is.
 fn lines(record: &Record) -> Vec<String> {
-    record.events.iter().map(line).filter(|line| !line.contains(" held the run up for ")).collect()
+    let busy = [" held the run up for ", " without awaiting"];
+    let lines = record.events.iter().map(line);
+    lines.filter(|line| busy.iter().all(|words| !line.contains(words))).collect()
 }
 
 pub(crate) fn line(event: &AgentEvent) -> String {

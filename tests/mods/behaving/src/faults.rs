@@ -42,8 +42,9 @@ async fn fail(how: &str) -> Error {
     if how == "later" {
         later().await;
     }
-    if how == "panic" {
-        panic!("failed");
+    match how {
+        "panic" => panic!("failed"),
+        "hang" => std::future::pending().await,
+        _ => Error::msg("failed"),
     }
-    Error::msg("failed")
 }

@@ -40,7 +40,10 @@ impl Entry for Garbage {
                 reply.completed = Completed::fault(Status::Failed, &"x".repeat(LARGE));
                 return Status::Failed as u32;
             }
-            "large" => all(&"x".repeat(LARGE)),
+            "large" => json(&"x".repeat(LARGE)),
+            "large-text" => answer(Flags::SOME | Flags::TEXT | Flags::GO_ON, &|texts| {
+                texts.text = "x".repeat(LARGE).into();
+            }),
             "deep" => all(&"[".repeat(DEEP)),
             "too-deep" => all(&format!("{}{}", "[".repeat(100), "]".repeat(100))),
             "no-json" => all("}{"),

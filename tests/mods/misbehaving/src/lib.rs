@@ -43,7 +43,7 @@ async fn misbehaving(cmd: ModApi) -> Result<()> {
         cmd.on(EventKind::TurnStart, move |_| now(&how))?;
     }
     add_tool(&cmd, &at, &how)?;
-    cmd.hooks(hooks(&cmd, &at, &how))?;
+    odd::keep(cmd.hooks(hooks(&cmd, &at, &how))?);
     Ok(())
 }
 

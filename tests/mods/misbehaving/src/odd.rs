@@ -1,6 +1,15 @@
 //! Calls the host from where nobody expects it.
 
+use std::sync::{Mutex, PoisonError};
+
 use mod_interface::prelude::*;
+
+/// The hooks of this mod.
+static OWN: Mutex<Option<Registration>> = Mutex::new(None);
+
+pub(crate) fn keep(own: Registration) {
+    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
+}
 
 /// Calls the host from the place that `how` names, if it names one.
 pub(crate) async fn call(how: &str, api: &ModApi, ctx: &Ctx) -> Result<()> {
@@ -25,6 +34,13 @@ pub(crate) async fn call(how: &str, api: &ModApi, ctx: &Ctx) -> Result<()> {
             registration.dispose();
             registration.dispose();
             call_everything(ctx, api, "disposed");
+        }
+        "dispose-itself" => {
+            let own = OWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            for own in own.iter().chain(&own) {
+                own.dispose();
+            }
+            ctx.emit("disposed", &json!(own.is_some()))?;
         }
         "flood-events" => {
             for number in 0..1000 {
