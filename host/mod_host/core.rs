@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU16, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU16, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -72,6 +72,8 @@ pub(crate) struct Core {
     pub(crate) shutdown: CancellationToken,
     pub(crate) load_timeout: Duration,
     pub(crate) tool_timeout: Option<Duration>,
+    /// Whether the constructors of a library are running.
+    pub(crate) constructing: AtomicBool,
     registrations: Registrations,
     tools: Arc<ToolSet>,
     options: BTreeMap<String, String>,
@@ -94,6 +96,7 @@ impl Core {
             shutdown: CancellationToken::new(),
             load_timeout: config.load_timeout,
             tool_timeout: config.tool_timeout,
+            constructing: AtomicBool::new(false),
             registrations: Registrations::default(),
             tools: config.tools,
             options: config.options,

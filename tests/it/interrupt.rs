@@ -216,6 +216,23 @@ fn a_start_that_hangs_ends_with_the_first_signal() {
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 
+/// Such a constructor holds the system's loader, and code of the other mods may wait for that when it is
+/// dropped.
+#[test]
+fn a_start_that_is_interrupted_in_a_constructor_waits_for_nobody() {
+    let folders = Folders::new();
+    let pipe = folders.home().join("constructed");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (first, bad) = (library("with-runtime"), library("misbehaving"));
+    let mods = ["--mod", first.to_str().unwrap(), "--mod", bad.to_str().unwrap()];
+    let hangs = format!("hang:{}", pipe.display());
+    let running = folders.play(&says("never"), &mods).env("MISBEHAVING_CONSTRUCTOR", hangs).start();
+    assert_eq!(std::fs::read_to_string(&pipe).unwrap(), "the constructor ran");
+    running.signal(Signal::INT);
+    let told = format!("{HINT}error: interrupted before the run began\n");
+    assert_eq!(running.end().told(), (1, "", &*told));
+}
+
 #[test]
 fn a_constructor_that_never_returns_ends_the_start_and_not_the_program_for_ever() {
     // It holds the system's loader, which a backtrace would wait for, and so would an exit handler.
