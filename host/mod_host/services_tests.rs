@@ -136,6 +136,34 @@ async fn what_a_mod_logs_bears_its_name() {
 }
 
 #[tokio::test]
+async fn what_is_too_much_is_refused_or_cut() {
+    let world = World::new();
+    let args = |message: &str| json!({ "level": "info", "message": message, "command": message }).to_string();
+    let much = args(&"x".repeat(MAX_ARGS));
+    let told = |service: &str| {
+        Err(format!("too much for {service}, expected at most 4194304 bytes, got: {}", much.len()))
+    };
+    for service in ["log", "ui.notify", "progress", "emit", "bus.emit", "flag", "dispose"] {
+        assert_eq!(world.now(service, &much), told(service));
+    }
+    for service in ["exec", "ui.confirm", "ui.select", "ui.input"] {
+        assert_eq!(world.later(service, &much).await, told(service));
+    }
+    let tool = world.frame(Question::Factory).add("tool", &much, Callable::new(Box::new(Nothing)));
+    assert_eq!(tool.map(|_| String::new()), told("tool"));
+
+    let events = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let kept = Arc::clone(&events);
+    world.core.bus.add(Arc::new(move |event: &AgentEvent| kept.lock().unwrap().push(event.payload.clone())));
+    let long = args(&"ü".repeat(MAX_SHOWN));
+    assert_eq!([world.now("log", &long), world.now("ui.notify", &long)], [done(), done()]);
+    let message = format!("{}… [65536 bytes cut]", "ü".repeat(MAX_SHOWN / 2));
+    let log = std::fs::read_to_string(world.dir.path().join("mods.log")).unwrap();
+    assert!(log.ends_with(&format!(" info mod:a {message}\n")));
+    assert_eq!(*events.lock().unwrap(), [EventPayload::Notice { level: NoticeLevel::Info, message }]);
+}
+
+#[tokio::test]
 async fn a_harness_that_is_gone_serves_nothing() {
     let world = World::new();
     let frame = world.frame(Question::Factory);
