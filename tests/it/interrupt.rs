@@ -295,6 +295,23 @@ fn what_a_mods_own_task_has_started_ends_with_the_program() {
     assert_eq!((ran.told(), folders.processes()), ((0, "done\n", ""), vec![]));
 }
 
+/// No file can grow, as on a disk that is full.
+#[test]
+fn a_session_that_cannot_be_begun_leaves_no_file() {
+    let folders = Folders::new();
+    let full = ["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"];
+    let ran = folders.play(&says("never"), &[]).wrapped("sh", &full).run();
+    assert_eq!(ran.code(), 1);
+    let told = "(--no-session runs without one): File too large (os error 27)\n";
+    assert!(
+        ran.stderr.starts_with("error: cannot make the session file DIR/home/sessions/"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.ends_with(told), "{}", ran.stderr);
+    assert!(folders.session_files().is_empty());
+}
+
 /// Several turns that call a tool, and an answer.
 fn long_talk() -> Value {
     let turn = |number: usize| {
