@@ -53,6 +53,35 @@ async fn what_cannot_be_registered_is_told() {
 }
 
 #[tokio::test]
+async fn of_two_that_take_a_command_at_once_one_has_it() {
+    let world = World::new();
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let kept = Arc::clone(&told);
+    world.core.bus.add(Arc::new(move |event: &AgentEvent| {
+        let EventPayload::ModError { hook, error, .. } = &event.payload else { return };
+        kept.lock().unwrap().push(format!("{hook}: {error}"));
+    }));
+    for number in 0..200 {
+        let spec = json!({ "name": format!("c{number}"), "description": "" }).to_string();
+        let both = std::sync::Barrier::new(2);
+        let take = || {
+            let frame = world.frame(Question::Factory);
+            both.wait();
+            frame.add("command", &spec, Callable::new(Box::new(Nothing))).unwrap()
+        };
+        std::thread::scope(|scope| {
+            let (first, second) = (scope.spawn(take), take());
+            let refused = [first.join().unwrap(), second].into_iter().filter(|id| *id == 0);
+            assert_eq!(refused.count(), 1);
+        });
+        let error =
+            format!("command:c{number}: a command of that name is there already; the first stays: c{number}");
+        assert_eq!(std::mem::take(&mut *told.lock().unwrap()), [error]);
+        assert_eq!(world.core.commands().len(), number + 1);
+    }
+}
+
+#[tokio::test]
 async fn arguments_that_are_none_are_told() {
     let world = World::new();
     let told = refused("bad arguments for log: missing field `level` at line 1 column 2");
