@@ -154,10 +154,8 @@ pub(super) struct Workspace {
 impl Workspace {
     /// The folder, without links.
     pub(super) fn resolve(&self, current: &Path) -> std::io::Result<PathBuf> {
-        match &self.cwd {
-            Some(folder) => current.join(folder).canonicalize(),
-            None => current.canonicalize(),
-        }
+        let folder = current.join(self.cwd.as_deref().unwrap_or(Path::new(""))).canonicalize()?;
+        if folder.is_dir() { Ok(folder) } else { Err(std::io::ErrorKind::NotADirectory.into()) }
     }
 }
 
