@@ -7,7 +7,7 @@ use std::{
 
 use futures::future::{BoxFuture, ready};
 use host::{
-    harness::{Harness, HarnessBuilder, Prompted},
+    harness::{Harness, HarnessBuilder, Prompted, Recording},
     settings::Settings,
     ui::Ui,
 };
@@ -41,7 +41,7 @@ async fn start(
         .places(folders.places())
         .settings(Settings::default())
         .model(Some(folders.scenario(&json!({ "turns": turns }))))
-        .in_memory(true)
+        .record(Recording::InMemory)
         .tool(Arc::new(Echo::new()))
         .sink(Arc::new(move |event: &AgentEvent| kept.lock().unwrap().push(line(event))));
     (build(builder).start().await.unwrap(), told)
