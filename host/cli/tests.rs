@@ -16,6 +16,8 @@ fn process(cwd: &std::path::Path) -> Process {
         terminal: false,
         offline: false,
         git_protocols: None,
+        sign_password: None,
+        cargo_target: None,
         model_access: Default::default(),
     }
 }

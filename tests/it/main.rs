@@ -21,8 +21,12 @@ mod journal;
 #[cfg(target_os = "linux")]
 mod load_chain;
 mod mod_calls;
+#[cfg(target_os = "linux")]
+mod mod_options;
 mod mods;
 mod mods_commands;
+#[cfg(target_os = "linux")]
+mod mods_json;
 #[cfg(target_os = "linux")]
 mod no_session;
 mod openai;
@@ -30,9 +34,13 @@ mod openai_cmd;
 #[cfg(target_os = "linux")]
 mod packages;
 #[cfg(target_os = "linux")]
+mod packages_faults;
+#[cfg(target_os = "linux")]
 mod packages_git;
 #[cfg(target_os = "linux")]
 mod packages_npm;
+#[cfg(target_os = "linux")]
+mod packages_signed;
 mod print_mode;
 mod print_permissions;
 #[cfg(target_os = "linux")]

@@ -6,12 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use futures::StreamExt;
 use registry::{FileHash, HostFacts, Metadata, hash_bytes, object, version::show};
 use serde::Serialize;
 
+use super::UNTRUSTED;
 use crate::{
     builtin,
-    mod_host::{Code, Expected, LeftOut, LoadError, Lookup, Origin, Plan, Planned, ProjectMods},
+    mod_host::{Code, Expected, LeftOut, LoadError, Lookup, Origin, Plan, Planned, ProjectMods, in_order},
     settings::{KnownMods, Loaded, Mods, Places, Trust},
 };
 
@@ -74,7 +76,7 @@ pub(super) enum State {
 
 /// Finds every mod, in load order, and what stands in the way of the rest. Nothing is run; nothing of a
 /// project that is not trusted is opened. The lines that come with it are for the user to know.
-pub(super) fn find(
+pub(super) async fn find(
     places: &Places,
     loaded: &Loaded,
     facts: &HostFacts,
@@ -86,17 +88,23 @@ pub(super) fn find(
     let lookup = Lookup { places, settings: &settings.mods, host: facts, session: &[], project: &project };
     let Plan { mods, left_out, problems, mut notices } = lookup.plan().with_built_ins(builtin::roots());
     if places.project.as_deref().is_some_and(Path::exists) && !trusted {
-        notices.push("the workspace is not trusted: its own mods are not looked at".to_owned());
+        notices.push(UNTRUSTED.to_owned());
     }
-    let mut found: Vec<_> = mods.into_iter().map(|planned| look(planned, facts)).collect();
+    let for_here = facts.clone();
+    let all = mods.into_iter().map(|planned| (planned, None));
+    let all = all.chain(left_out.into_iter().map(|(planned, why)| (planned, Some(why))));
+    let look = move |(planned, why)| (look(planned, &for_here), why);
+    let looked: Vec<_> = in_order(all.collect(), look).collect().await;
+    let (planned, left_out): (Vec<_>, Vec<_>) = looked.into_iter().partition(|(_, why)| why.is_none());
+    let mut found: Vec<_> = planned.into_iter().map(|(found, _)| found).collect();
     judge(&mut found, &settings.mods);
-    found.extend(left_out.into_iter().map(|(planned, why)| {
-        let state = match why {
+    found.extend(left_out.into_iter().filter_map(|(found, why)| {
+        let state = match why? {
             LeftOut::Filtered => State::Filtered,
             LeftOut::Untrusted => State::Untrusted,
             LeftOut::Shadowed => State::Shadowed("the project names the same package".to_owned()),
         };
-        Found { state, ..look(planned, facts) }
+        Some(Found { state, ..found })
     }));
     let known = KnownMods::load(places)?;
     for found in found.iter_mut().filter(|found| found.hash == Some(HashState::Unlocked)) {

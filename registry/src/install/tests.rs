@@ -231,6 +231,13 @@ fn a_rollback_goes_back_and_forth() {
     assert_eq!(scope.start(), ["review-guard 1.2.0"]);
     assert_eq!(back("file:review-guard"), Ok(Some("1.3.0".to_owned())));
     assert_eq!(scope.start(), ["review-guard 1.3.0"]);
+    // A crash between lock and pointer: the pointer is the one from before.
+    let pointer = scope.root().join("mods/.registry/file/review-guard/current");
+    back("file:review-guard").unwrap();
+    let before = fs::read(&pointer).unwrap();
+    scope.install(&newer()).unwrap();
+    fs::write(&pointer, before).unwrap();
+    assert_eq!(back("file:review-guard"), Ok(Some("1.2.0".to_owned())));
     assert_eq!(back("file:none"), Err("E_UNKNOWN_PACKAGE"));
     scope.install(&Mod { name: "other", ..Mod::default() }).unwrap();
     assert_eq!(back("file:other"), Err("E_NO_PREVIOUS"));
