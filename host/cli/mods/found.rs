@@ -93,19 +93,15 @@ pub(super) async fn find(
     let for_here = facts.clone();
     let all = mods.into_iter().map(|planned| (planned, None));
     let all = all.chain(left_out.into_iter().map(|(planned, why)| (planned, Some(why))));
-    let look = move |(planned, why)| (look(planned, &for_here), why);
-    let looked: Vec<_> = in_order(all.collect(), look).collect().await;
-    let (planned, left_out): (Vec<_>, Vec<_>) = looked.into_iter().partition(|(_, why)| why.is_none());
-    let mut found: Vec<_> = planned.into_iter().map(|(found, _)| found).collect();
+    let look = move |(planned, why): (Planned, Option<LeftOut>)| {
+        let found = look(planned, &for_here);
+        match why {
+            None => found,
+            Some(why) => Found { state: why.into(), ..found },
+        }
+    };
+    let mut found: Vec<_> = in_order(all.collect(), look).collect().await;
     judge(&mut found, &settings.mods);
-    found.extend(left_out.into_iter().filter_map(|(found, why)| {
-        let state = match why? {
-            LeftOut::Filtered => State::Filtered,
-            LeftOut::Untrusted => State::Untrusted,
-            LeftOut::Shadowed => State::Shadowed("the project names the same package".to_owned()),
-        };
-        Some(Found { state, ..found })
-    }));
     let known = KnownMods::load(places)?;
     for found in found.iter_mut().filter(|found| found.hash == Some(HashState::Unlocked)) {
         if let (Some(library), Some(sha256)) = (&found.library, &found.sha256)
@@ -117,6 +113,16 @@ pub(super) async fn find(
     let problems = problems.into_iter();
     found.extend(problems.map(|(origin, error)| Found { state: failed(&error), ..unknown(origin) }));
     Ok((found, notices))
+}
+
+impl From<LeftOut> for State {
+    fn from(why: LeftOut) -> Self {
+        match why {
+            LeftOut::Filtered => Self::Filtered,
+            LeftOut::Untrusted => Self::Untrusted,
+            LeftOut::Shadowed => Self::Shadowed("the project names the same package".to_owned()),
+        }
+    }
 }
 
 fn failed(error: &LoadError) -> State {
