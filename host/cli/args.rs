@@ -242,8 +242,11 @@ pub(super) struct UpdateArgs {
     /// Move what is not pinned to its newest version
     #[arg(long)]
     pub(super) latest: bool,
+    /// Install exactly what is locked; fail where settings and lock do not agree
+    #[arg(long, conflicts_with_all = ["latest", "accept_moved", "allow_downgrade"])]
+    pub(super) locked: bool,
     /// Go back to the version that this package had before
-    #[arg(long, value_name = "PACKAGE", conflicts_with_all = ["packages", "latest"])]
+    #[arg(long, value_name = "PACKAGE", conflicts_with_all = ["packages", "latest", "locked"])]
     pub(super) rollback: Option<String>,
     /// Take a tag that its author moved
     #[arg(long)]

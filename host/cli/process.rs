@@ -10,6 +10,9 @@ use crate::{harness::ModelAccess, providers::openai::OpenAiConfig};
 /// The variable of [`Process::sign_password`], which no child process gets.
 pub(super) const SIGN_PASSWORD: &str = "COMMANDCODE_SIGN_PASSWORD";
 
+/// What nobody but the user can set, and what a look at installed mods should tell of.
+const LOADER_VARIABLES: [&str; 3] = ["LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT"];
+
 /// A text that is never shown.
 #[derive(Clone)]
 pub struct Hidden(pub String);
@@ -39,6 +42,8 @@ pub struct Process {
     pub cargo_target: Option<PathBuf>,
     /// Whether somebody can be asked: standard input and standard error are terminals.
     pub terminal: bool,
+    /// The variables that make the system load other libraries, of those that are set.
+    pub loader_variables: Vec<&'static str>,
     /// Whether packages come from this machine alone.
     pub offline: bool,
     /// The transports that git may use for packages, joined by `:`, where the user says so.
@@ -66,6 +71,10 @@ impl Process {
             cargo: env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from),
             cargo_target: variable("CARGO_TARGET_DIR").map(|path| cwd.join(path)),
             terminal: io::stdin().is_terminal() && io::stderr().is_terminal(),
+            loader_variables: LOADER_VARIABLES
+                .into_iter()
+                .filter(|name| env::var_os(name).is_some())
+                .collect(),
             offline: variable("COMMANDCODE_OFFLINE").is_some_and(|value| value != "0"),
             git_protocols: variable("GIT_ALLOW_PROTOCOL"),
             cwd,

@@ -18,6 +18,7 @@ fn process(cwd: &std::path::Path) -> Process {
         git_protocols: None,
         sign_password: None,
         cargo_target: None,
+        loader_variables: Vec::new(),
         model_access: Default::default(),
     }
 }

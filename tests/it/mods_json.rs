@@ -59,6 +59,9 @@ fn every_command_prints_one_json_value() {
     assert_eq!(run(&folders, &["verify"]), (0, json!({ "mods": [sound], "warnings": [] })));
     let fixed = json!({ "fixed": row(json!({ "outcome": "unchanged" })), "mods": [sound], "warnings": [] });
     assert_eq!(run(&folders, &["verify", "--fix"]), (0, fixed));
+    let ran = folders.cmd(&["mods", "verify", "--json"]).env("LD_LIBRARY_PATH", "").run();
+    let told = json!(["LD_LIBRARY_PATH is set: the system loads other libraries with every program"]);
+    assert_eq!((ran.code(), &json_of(&ran)["warnings"]), (0, &told), "threat 20: told, not refused");
     assert_eq!(run(&folders, &["lock", "--check"]), (0, json!({ "differences": [] })));
     let trusted = json!({ "workspace": "DIR/work", "mods": [], "warnings": [] });
     assert_eq!(run(&folders, &["trust"]), (0, trusted));

@@ -82,6 +82,7 @@ impl Machine {
             git_protocols: None,
             sign_password: None,
             cargo_target: None,
+            loader_variables: Vec::new(),
             model_access: Default::default(),
         };
         let Some(args::Command::Mods { command }) = Cli::try_parse_from(&process.args).unwrap().command

@@ -59,6 +59,7 @@ pub(super) struct Wanted<'a> {
     pub(super) packages: &'a [String],
     pub(super) latest: bool,
     pub(super) repair_only: bool,
+    pub(super) locked: bool,
     pub(super) allowed: Allowed,
     pub(super) fetching: &'a Fetching,
 }
@@ -77,6 +78,7 @@ impl Context<'_> {
             packages: &args.packages,
             latest: args.latest,
             repair_only: false,
+            locked: args.locked,
             allowed,
             fetching: &args.fetching,
         };
@@ -141,6 +143,7 @@ impl Context<'_> {
             packages: std::slice::from_ref(typed),
             latest: true,
             repair_only: false,
+            locked: false,
             allowed: Allowed { other_signer: true, ..Allowed::default() },
             fetching: &Fetching { offline: false, no_wait: false },
         };
@@ -173,7 +176,8 @@ async fn updated(
     entries: Vec<Entry>,
     wanted: &Wanted<'_>,
 ) -> anyhow::Result<Vec<Row>> {
-    let options = UpdateOptions { latest: wanted.latest, repair_only: wanted.repair_only, only: None };
+    let Wanted { latest, repair_only, locked, .. } = *wanted;
+    let options = UpdateOptions { latest, repair_only, locked, only: None };
     let (base, home) = (places.folder(scope).to_owned(), places.user_home.clone());
     let texts: Vec<_> = entries.into_iter().map(|entry| entry.text).collect();
     let (done, _trials) = job

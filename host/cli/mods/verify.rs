@@ -60,7 +60,11 @@ impl Context<'_> {
         }
         let sound = mods.iter().all(|row| row.problem.is_none());
         let left_out = places.project.as_deref().filter(|project| project.exists() && scopes.len() == 1);
-        let warnings = left_out.map(|_| UNTRUSTED.to_owned()).into_iter().collect();
+        let mut warnings: Vec<_> = left_out.map(|_| UNTRUSTED.to_owned()).into_iter().collect();
+        let loader = self.process.loader_variables.iter();
+        warnings.extend(
+            loader.map(|name| format!("{name} is set: the system loads other libraries with every program")),
+        );
         self.streams.report(&Verified { fixed, mods, warnings }, args.common.json)?;
         Ok(if sound { Exit::Success } else { Exit::Failure })
     }
@@ -76,6 +80,7 @@ impl Context<'_> {
             packages: &[],
             latest: false,
             repair_only: true,
+            locked: false,
             allowed: Allowed::default(),
             fetching: &args.fetching,
         };
