@@ -126,6 +126,36 @@ fn threat_23_an_installer_that_is_killed_before_it_names_the_package_is_finished
     assert_eq!(unfinished(&folders.home()), [""; 0]);
 }
 
+#[test]
+fn threat_23_a_removal_that_is_killed_at_any_step_is_finished_by_the_next_one() {
+    if !can("strace", &["-f", "-qq", "-o", "/dev/null", "-e", "inject=fsync:signal=KILL", "true"]) {
+        return;
+    }
+    let folders = Folders::new();
+    let archive = archive(folders.dir(), 1, "0.3.7", None);
+    let remove = || folders.cmd(&["mods", "remove", "-g", "file:numbered-001"]);
+    for killed in 1.. {
+        mods(&folders, &["add", "-g", archive.to_str().unwrap()]);
+        let inject = format!("inject={STEPS}:signal=KILL:when={killed}");
+        let ran = remove().wrapped("strace", &["-f", "-qq", "-o", "/dev/null", "-e", &inject]).run();
+        if ran.code() == 0 {
+            assert!(killed > 4, "it was killed at {killed} steps only");
+            break;
+        }
+        mods(&folders, &["verify"]);
+        let started = folders.play(&says("hi"), &[]).run();
+        assert!(started.code() == 0 && !started.stderr.contains("warning"), "{killed}: {started:?}");
+        // Where it was as good as removed, there is nothing of that name any more.
+        let again = remove().run();
+        assert!(
+            again.code() == 0 || again.stderr.starts_with("error: no such package"),
+            "{killed}: {again:?}"
+        );
+        assert_eq!(mods(&folders, &["lock", "--check"]).stdout.lines().count(), 1, "{killed}");
+        assert_eq!(mods(&folders, &["verify"]).stdout, "No packages are installed.\n", "{killed}");
+    }
+}
+
 /// The program where a command of the shell prepares the machine, in a namespace of its own.
 fn in_namespace(program: Program, prepare: &str) -> Program {
     program.wrapped("unshare", &["-rm", "sh", "-c", &format!("{prepare} && exec \"$@\""), "sh"])

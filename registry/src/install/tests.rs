@@ -242,3 +242,12 @@ fn a_rollback_goes_back_and_forth() {
     scope.install(&Mod { name: "other", ..Mod::default() }).unwrap();
     assert_eq!(back("file:other"), Err("E_NO_PREVIOUS"));
 }
+
+#[test]
+fn threat_11_an_archive_that_is_too_big_is_not_read() {
+    let scope = Scope::new();
+    let archive = scope.root().with_file_name("big.tgz");
+    // It takes no room on the disk.
+    fs::File::create(&archive).unwrap().set_len(crate::archive::MAX_ARCHIVE + 1).unwrap();
+    assert_eq!(install_archive(&scope.root(), &archive, &host()).unwrap_err().code(), "E_TOO_BIG");
+}
