@@ -294,16 +294,24 @@ fn an_installation_that_is_interrupted_while_it_fetches_ends_what_fetches() {
     let (bin, begun) = (folders.dir().join("bin"), folders.dir().join("begun"));
     fs::create_dir(&bin).unwrap();
     // A registry that never answers.
-    fs::write(bin.join("npm"), format!("#!/bin/sh\ntouch {}\nexec sleep 600\n", begun.display())).unwrap();
+    fs::write(bin.join("npm"), format!("#!/bin/sh\nsleep 600 &\necho $! > {}\nwait\n", begun.display()))
+        .unwrap();
     fs::set_permissions(bin.join("npm"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let running = folders.cmd(&["mods", "add", "-g", "-y", "npm:a"]).env("PATH", path).start();
-    while !begun.exists() {
-        std::thread::yield_now();
-    }
+    let helper = loop {
+        if let Ok(pid) = fs::read_to_string(&begun).unwrap_or_default().trim().parse::<u32>() {
+            break format!("/proc/{pid}/stat");
+        }
+    };
     running.signal(Signal::TERM);
     assert_eq!(running.end().told(), (1, "", &*format!("{HINT}{INTERRUPTED}")));
     assert_nothing_is_there(&folders);
+    // What npm has started ends with it.
+    let runs = |stat: String| !stat.rsplit(") ").next().unwrap_or_default().starts_with('Z');
+    while fs::read_to_string(&helper).is_ok_and(runs) {
+        std::thread::yield_now();
+    }
 }
 
 #[test]

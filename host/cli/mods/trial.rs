@@ -89,17 +89,16 @@ impl Trials<'_> {
     }
 
     async fn alone(&self, found: &Candidate) -> Result<Trial, Error> {
-        match self.child(std::slice::from_ref(found)).await {
-            Ok(mut told) if told.len() == 1 => told.remove(0),
-            Ok(told) => {
-                Err(Failure::Other(format!("it gave {} answers", told.len())).of(&found.0, self.limit))
-            }
-            Err(failure) => Err(failure.of(&found.0, self.limit)),
-        }
+        let told = self.child(std::slice::from_ref(found)).await;
+        let told = told.and_then(|mut told| told.pop().ok_or(Failure::Other("it said nothing".to_owned())));
+        told.unwrap_or_else(|failure| Err(failure.of(&found.0, self.limit)))
     }
 
     /// What a child says of mods, one answer each. A child that does not end as it should is killed.
     async fn child(&self, mods: &[Candidate]) -> Result<Vec<Result<Trial, Error>>, Failure> {
+        if self.cancel.is_cancelled() {
+            return Err(Failure::Interrupted);
+        }
         let (mut child, lines) = self.start(mods)?;
         let told = self.cancel.run_until_cancelled(self.answers(mods, &mut child, lines)).await;
         let told = told.unwrap_or(Err(Failure::Interrupted));
@@ -131,7 +130,11 @@ impl Trials<'_> {
     }
 
     fn start(&self, mods: &[Candidate]) -> io::Result<(Child, Answers)> {
-        let mut child = Command::new(self.exe)
+        let mut child = Command::new(self.exe);
+        // Out of the reach of Ctrl-C at the terminal: who started it ends it, and says why.
+        #[cfg(unix)]
+        child.process_group(0);
+        let mut child = child
             .args(["mods", "trial-load", "--limit-ms", &self.limit.as_millis().to_string()])
             .args(mods.iter().map(|(_, path)| path))
             .current_dir(self.cwd)

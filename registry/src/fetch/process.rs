@@ -58,6 +58,9 @@ pub(super) fn run(
         io::ErrorKind::NotFound => Error::ToolMissing { program },
         _ => Error::Fetch { what: program.to_owned(), reason: error.to_string() },
     };
+    // Out of the reach of Ctrl-C at the terminal: who started it ends it, and says why.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
     let deadline = Instant::now() + options.timeout;
     let wait = |pipe: Option<mpsc::Receiver<Vec<u8>>>| {
@@ -82,6 +85,11 @@ pub(super) fn run(
         }),
         Err(error) => {
             // It may have ended by itself in between.
+            #[cfg(unix)]
+            let _ = rustix::process::kill_process_group(
+                rustix::process::Pid::from_child(&child),
+                rustix::process::Signal::KILL,
+            );
             let _ = child.kill();
             let _ = child.wait();
             Err(error)
