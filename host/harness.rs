@@ -15,7 +15,7 @@ use std::{path::Path, sync::Arc};
 
 use futures::future::BoxFuture;
 use mod_interface::types::{
-    AgentState, EventPayload, Message, SessionChange, SessionEndReason, SessionStartSource,
+    AgentState, EventPayload, Message, NoticeLevel, SessionChange, SessionEndReason, SessionStartSource,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -51,6 +51,16 @@ pub enum Error {
     /// A mod's constructor never returns.
     #[error(transparent)]
     Mod(#[from] LoadError),
+    /// An option names a mod that there is not.
+    #[error("no mod is called {name}, {hint}: --mod-option {option}")]
+    Option {
+        /// What was typed.
+        option: String,
+        /// The part of it that names a mod.
+        name: String,
+        /// Which one may be meant.
+        hint: String,
+    },
     /// The session's file cannot be made.
     #[error(transparent)]
     Session(#[from] session::Error),
@@ -127,6 +137,10 @@ impl Harness {
     /// Tears the session down: `on_session_end`, awaited, then `session_shutdown`. Where the token of
     /// [`HarnessBuilder::cancel`] has fired or fires, it is not awaited for long.
     pub async fn end(self, reason: SessionEndReason) {
+        for option in self.mods.unasked_options() {
+            let text = format!("no mod asked for this option: --mod-option {option}");
+            self.bus.main().notice(NoticeLevel::Warning, text);
+        }
         let state = self.state().await;
         let hooks = self.hooks(self.cancel.child_token());
         hooks.round(self.mods.handlers(), 0).on_session(&state, SessionChange::End(reason)).await;

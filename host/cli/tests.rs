@@ -16,6 +16,9 @@ fn process(cwd: &std::path::Path) -> Process {
         terminal: false,
         offline: false,
         git_protocols: None,
+        sign_password: None,
+        cargo_target: None,
+        loader_variables: Vec::new(),
         model_access: Default::default(),
     }
 }

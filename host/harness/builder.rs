@@ -1,4 +1,10 @@
-use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZeroU32,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use mod_interface::types::{NoticeLevel, PermissionMode};
 use tokio_util::sync::CancellationToken;
@@ -15,7 +21,8 @@ use crate::{
     builtin,
     events::{EventBus, EventSink},
     mod_host::{
-        BuiltIn, LeftOut, LoadedMod, Lookup, ModHost, ModHostConfig, Origin, Plan, ProjectMods, host_facts,
+        BuiltIn, LeftOut, LoadedMod, Lookup, ModHost, ModHostConfig, Origin, Plan, Planned, ProjectMods,
+        host_facts, nearest,
     },
     providers::{Provider, Providers, RetryPolicy, openai::OpenAi, openai::OpenAiConfig, scripted::Scripted},
     settings::{self, KnownMods, Places, Settings},
@@ -334,6 +341,8 @@ impl HarnessBuilder {
         };
         let mut plan = if self.no_mods { Plan::default() } else { lookup.plan() };
         let notices = std::mem::take(&mut plan.notices);
+        let all = plan.mods.iter().chain(plan.left_out.iter().map(|(planned, _)| planned));
+        let mut names: BTreeSet<_> = all.filter_map(Planned::name).map(str::to_owned).collect();
         let untrusted: Vec<_> = std::mem::take(&mut plan.left_out)
             .into_iter()
             .filter(|(_, why)| *why == LeftOut::Untrusted)
@@ -341,7 +350,10 @@ impl HarnessBuilder {
             .collect();
         let built_ins = builtin::roots().into_iter().chain(self.built_ins.iter().copied());
         let disabled = |name: &str| self.settings.mods.disabled_by(name).is_some();
-        let loaded = mods.load(plan.with_built_ins(built_ins), disabled).await?;
+        let plan = plan.with_built_ins(built_ins);
+        names.extend(plan.mods.iter().filter_map(Planned::name).map(str::to_owned));
+        let loaded = mods.load(plan, disabled).await?;
+        names.extend(loaded.mods.iter().map(|loaded| loaded.name.clone()));
         let emitter = mods.events();
         let others = loaded.disabled.iter().filter(|(_, origin)| !origin.is_project());
         let turned_off = others.filter_map(|(name, _)| self.settings.mods.turned_off_by_project(name));
@@ -355,8 +367,24 @@ impl HarnessBuilder {
         for notice in remember(places, &loaded.mods) {
             emitter.notice(NoticeLevel::Info, notice);
         }
+        // The name of a mod that did not load may be unknown; that it did not load was told.
+        let is_complete = loaded.warnings.is_empty() && !self.no_mods;
+        if is_complete && let Some(unknown) = unknown_option(&mods.unasked_options(), &names) {
+            return Err(unknown);
+        }
         Ok(loaded.warnings)
     }
+}
+
+/// The first option for a mod that there is not.
+fn unknown_option(unasked: &[String], names: &BTreeSet<String>) -> Option<Error> {
+    let named = unasked.iter().filter_map(|option| Some((option, option.split_once('.')?.0)));
+    let (option, name) = named.into_iter().find(|(_, name)| !names.contains(*name))?;
+    let hint = match nearest(names.iter().map(String::as_str), name) {
+        Some(name) => format!("did you mean {name}?"),
+        None => "see cmd mods list".to_owned(),
+    };
+    Some(Error::Option { option: option.clone(), name: name.to_owned(), hint })
 }
 
 /// Remembers the hashes of the mods that nothing else pins, and says which of the user's changed since they

@@ -23,6 +23,7 @@ use super::{
     listener::ListenerFaults,
     log::Log,
     observers::Observer,
+    options::Options,
     registrations::{Channels, Observers, Refusal, Registrations, What},
     tool::ModTool,
 };
@@ -78,7 +79,7 @@ pub(crate) struct Core {
     pub(crate) constructing: AtomicBool,
     registrations: Registrations,
     tools: Arc<ToolSet>,
-    options: BTreeMap<String, String>,
+    options: Options,
     hook_timeout: Option<Duration>,
     log: Log,
     names: Mutex<BTreeMap<String, Origin>>,
@@ -102,7 +103,7 @@ impl Core {
             constructing: AtomicBool::new(false),
             registrations: Registrations::default(),
             tools: config.tools,
-            options: config.options,
+            options: Options::new(config.options),
             hook_timeout: config.hook_timeout,
             log: Log::new(config.log_file),
             names: Mutex::default(),
@@ -123,10 +124,14 @@ impl Core {
         }
     }
 
-    /// The value of an option: `<mod>.<name>` before the bare name.
+    /// The value of an option.
     pub(crate) fn option(&self, owner: &ModIdentity, name: &str) -> Option<&str> {
-        let own = self.options.get(&format!("{}.{name}", owner.name));
-        own.or_else(|| self.options.get(name)).map(String::as_str)
+        self.options.get(&owner.name, name)
+    }
+
+    /// The options that no mod has asked for yet.
+    pub(crate) fn unasked_options(&self) -> Vec<String> {
+        self.options.unasked()
     }
 
     pub(crate) fn log(&self, owner: &ModIdentity, level: &str, message: &str) {

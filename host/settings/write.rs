@@ -6,6 +6,9 @@ use std::{
 
 use super::{Error, Result};
 
+/// What the name of a file begins with that is not whole yet.
+const UNFINISHED: &str = ".edit-";
+
 /// Puts `bytes` in the place of the file at `path`, whole or not at all. A link stays a link, and the
 /// file keeps its permissions; a new one gets those that are usual.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -16,7 +19,10 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 fn try_replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = target.parent().ok_or(io::ErrorKind::InvalidFilename)?;
     fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new().permissions(permissions_of(target)).tempfile_in(folder)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(UNFINISHED)
+        .permissions(permissions_of(target))
+        .tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(target).map_err(|error| error.error)?;
@@ -36,15 +42,27 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Keeps other processes out of `path`'s folder until it is dropped, so that two that read, change and
-/// write do not undo each other's change. A file system without locks is used without.
+/// write do not undo each other's change. A file system without locks is used without. What a crash left of such
+/// files is swept.
 pub(super) fn lock(path: &Path) -> Result<Option<File>> {
     let Some(folder) = path.parent() else { return Ok(None) };
     fs::create_dir_all(folder).map_err(failed(path))?;
-    let folder = File::open(folder).map_err(failed(path))?;
-    match folder.lock() {
-        Ok(()) => Ok(Some(folder)),
+    let lock = File::open(folder).map_err(failed(path))?;
+    match lock.lock() {
+        Ok(()) => {
+            sweep(folder);
+            Ok(Some(lock))
+        }
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
         Err(source) => Err(failed(path)(source)),
+    }
+}
+
+/// Removes what was never finished: nobody else is writing here now. What cannot be removed does no harm.
+fn sweep(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED)) {
+        let _ = fs::remove_file(entry.path());
     }
 }
 

@@ -31,8 +31,11 @@ mod load_chain;
 mod merges;
 mod mod_calls;
 #[cfg(target_os = "linux")]
+mod mod_options;
 mod mods;
 mod mods_commands;
+#[cfg(target_os = "linux")]
+mod mods_json;
 #[cfg(target_os = "linux")]
 mod no_session;
 mod observers;
@@ -43,9 +46,13 @@ mod openai_cmd;
 #[cfg(target_os = "linux")]
 mod packages;
 #[cfg(target_os = "linux")]
+mod packages_faults;
+#[cfg(target_os = "linux")]
 mod packages_git;
 #[cfg(target_os = "linux")]
 mod packages_npm;
+#[cfg(target_os = "linux")]
+mod packages_signed;
 mod print_mode;
 mod print_permissions;
 #[cfg(target_os = "linux")]

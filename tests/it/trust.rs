@@ -67,6 +67,20 @@ fn a_mod_that_was_changed_or_added_is_untrusted_again() {
 }
 
 #[test]
+fn what_was_added_to_a_project_waits_for_trust_in_every_command() {
+    let folders = Folders::new();
+    let told = mods(&folders, &["add", archive(folders.dir(), 3, "0.3.7", None).to_str().unwrap()]).stdout;
+    assert!(told.ends_with("It loads once the workspace is trusted, see cmd mods trust.\n"), "{told}");
+    let untrusted = "warning: the workspace is not trusted: its own mods are not looked at, and do not load before cmd \
+                     mods trust\n";
+    assert_eq!(mods(&folders, &["list"]).stdout, format!("{untrusted}No mod loads here.\n"));
+    assert_eq!(mods(&folders, &["verify"]).stdout, format!("{untrusted}No packages are installed.\n"));
+    mods(&folders, &["trust"]);
+    assert_eq!(mods(&folders, &["verify"]).stdout, "file:numbered-003  numbered-003  project  ok\n");
+    assert_eq!(states(&folders), ["numbered-003 project found"]);
+}
+
+#[test]
 fn a_package_that_the_user_adds_to_a_trusted_project_is_trusted() {
     let folders = Folders::new();
     fs::create_dir(folders.work().join(".commandcode")).unwrap();
@@ -116,7 +130,9 @@ fn threat_24_nothing_of_a_project_is_opened_before_it_is_trusted() {
         names.map(str::to_owned).collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
     };
     assert_eq!(opened(&["-p", "go", "--model", "MODEL"]), ["settings.json"]);
-    assert_eq!(opened(&["mods", "list"]), ["settings.json"]);
+    for command in [&["list"][..], &["list", "--static"], &["verify"], &["verify", "--fix"]] {
+        assert_eq!(opened(&[&["mods"], command].concat()), ["settings.json"], "{command:?}");
+    }
     mods(&folders, &["trust"]);
     assert_eq!(opened(&["-p", "go", "--model", "MODEL"]), ["settings.json"], "print mode asks nobody");
     let listed = opened(&["mods", "list", "--static"]);
