@@ -7,6 +7,7 @@ mod agent_tool;
 mod builder;
 mod model;
 mod prompt;
+mod recording;
 mod rules;
 mod toolbox;
 
@@ -28,6 +29,9 @@ use crate::{
 };
 
 pub use builder::{HarnessBuilder, ModelAccess};
+pub use recording::Recording;
+
+pub use crate::session::Earlier;
 
 /// Why a harness cannot start.
 #[derive(Debug, thiserror::Error)]

@@ -4,14 +4,14 @@ use std::{
     io,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-        mpsc,
+        atomic::{AtomicBool, AtomicI32, Ordering::Relaxed},
     },
-    thread,
+    thread::{self, Thread},
     time::Duration,
 };
 
 use signal_hook::{consts::signal, iterator::Signals, low_level};
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::process;
@@ -27,27 +27,39 @@ const START: Duration = Duration::from_secs(4);
 /// no exit handler runs: a mod that hangs while it is being loaded would hold those up.
 pub(super) fn interrupt_on_signal(cancel: CancellationToken, begun: Arc<AtomicBool>) -> io::Result<()> {
     let mut signals = Signals::new(handled())?;
-    // Begun now: a mod that hangs in its constructor holds up every new thread.
-    let (tell, told) = mpsc::channel();
+    let first = Arc::new(AtomicI32::new(0));
+    let given_up = end_of_start(Arc::clone(&first), begun)?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        // What waking a task needs is made now.
+        let _none = Handle::try_current();
         for number in &mut signals {
             if cancel.is_cancelled() {
                 end(number);
             }
             anstream::eprintln!("interrupting the run; once more ends it at once");
+            first.store(number, Relaxed);
+            given_up.unpark();
             cancel.cancel();
-            // The other thread is there as long as this one.
-            let _told = tell.send(number);
-        }
-    })?;
-    thread::Builder::new().name("start".to_owned()).spawn(move || {
-        let Ok(number) = told.recv() else { return };
-        thread::sleep(START);
-        if !begun.load(Relaxed) {
-            end(number);
         }
     })?;
     Ok(())
+}
+
+/// Makes the thread that ends a start which does not end by itself once it is interrupted.
+///
+/// Neither thread begins, or uses for the first time, anything that is local to a thread once mods load: a
+/// mod that hangs in its constructor holds the system's loader, and that has to be asked.
+fn end_of_start(first: Arc<AtomicI32>, begun: Arc<AtomicBool>) -> io::Result<Thread> {
+    let thread = thread::Builder::new().name("start".to_owned()).spawn(move || {
+        while first.load(Relaxed) == 0 {
+            thread::park();
+        }
+        thread::sleep(START);
+        if !begun.load(Relaxed) {
+            end(first.load(Relaxed));
+        }
+    })?;
+    Ok(thread.thread().clone())
 }
 
 /// Ends the process as a signal would.

@@ -109,7 +109,7 @@ fn request(process: &Process, args: &RunArgs, prompt: String) -> anyhow::Result<
         skip_permissions: args.dangerously_skip_permissions,
         allow: args.allow.clone(),
         deny: args.deny.clone(),
-        record: !args.no_session,
+        record: args.record(),
     })
 }
 

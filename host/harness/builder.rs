@@ -1,17 +1,11 @@
-use std::{
-    collections::BTreeMap,
-    num::NonZeroU32,
-    path::PathBuf,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf, sync::Arc, time::Duration};
 
-use mod_interface::types::{NoticeLevel, PermissionMode, SessionStartSource};
+use mod_interface::types::{NoticeLevel, PermissionMode};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Error, Harness, Recorded, agent_tool::AgentTool, model::Models, prompt::system_prompt, rules,
-    toolbox::Tools,
+    Error, Harness, Recorded, agent_tool::AgentTool, model::Models, prompt::system_prompt,
+    recording::Recording, rules, toolbox::Tools,
 };
 use crate::{
     agent::{
@@ -24,7 +18,6 @@ use crate::{
         BuiltIn, LeftOut, LoadedMod, Lookup, ModHost, ModHostConfig, Origin, Plan, ProjectMods, host_facts,
     },
     providers::{Provider, Providers, RetryPolicy, openai::OpenAi, openai::OpenAiConfig, scripted::Scripted},
-    session::{Session, session_id},
     settings::{self, KnownMods, Places, Settings},
     tools::{self, Tool, ToolSet},
     ui::{Headless, Ui},
@@ -60,7 +53,7 @@ pub struct HarnessBuilder {
     allow: Vec<String>,
     deny: Vec<String>,
     max_turns: Option<NonZeroU32>,
-    in_memory: bool,
+    record: Recording,
     sinks: Vec<Arc<dyn EventSink>>,
     tools: Vec<Arc<dyn Tool>>,
     providers: Vec<Arc<dyn Provider>>,
@@ -157,10 +150,10 @@ impl HarnessBuilder {
         self
     }
 
-    /// Keeps the session in memory alone.
+    /// Where the session is recorded: in a new file, when not given.
     #[must_use]
-    pub fn in_memory(mut self, in_memory: bool) -> Self {
-        self.in_memory = in_memory;
+    pub fn record(mut self, record: Recording) -> Self {
+        self.record = record;
         self
     }
 
@@ -230,7 +223,7 @@ impl HarnessBuilder {
         for told in rules::idle(permissions.rules(), &tools, places.user_home.is_some()) {
             bus.main().notice(NoticeLevel::Warning, told);
         }
-        let session = self.session(&places)?;
+        let session = self.record.begin(&places)?;
         let (id, state) = (Arc::clone(session.id()), session.state());
         let session = Arc::new(tokio::sync::Mutex::new(session));
         let cwd: Arc<std::path::Path> = places.cwd.as_path().into();
@@ -263,7 +256,7 @@ impl HarnessBuilder {
             bus,
             cancel: self.cancel.clone(),
         };
-        harness.bind(SessionStartSource::Startup, self.cancel).await;
+        harness.bind(self.record.source(), self.cancel).await;
         Ok(harness)
     }
 
@@ -363,18 +356,6 @@ impl HarnessBuilder {
             emitter.notice(NoticeLevel::Info, notice);
         }
         Ok(loaded.warnings)
-    }
-
-    fn session(&self, places: &Places) -> Result<Session, Error> {
-        let mut random = [0; 10];
-        // Without random bytes the time alone tells sessions apart.
-        let _by_time_alone = getrandom::fill(&mut random);
-        let id = session_id(SystemTime::now(), random);
-        if self.in_memory {
-            return Ok(Session::in_memory(id));
-        }
-        let clock: crate::session::Clock = Arc::new(SystemTime::now);
-        Ok(Session::create(&places.sessions(), &places.cwd, id, clock)?)
     }
 }
 

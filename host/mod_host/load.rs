@@ -143,7 +143,10 @@ fn root_module(core: &Core, identity: &ModIdentity, checked: Checked) -> Result<
     let Checked { sealed, name, version } = checked;
     let library = {
         let _inside = core.journal.enter(identity.index, place::LOAD);
-        sealed.load()?
+        core.constructing.store(true, Relaxed);
+        let loaded = sealed.load();
+        core.constructing.store(false, Relaxed);
+        loaded?
     };
     let root = abi_check::root_module(&library, &name);
     // Never unloaded, whatever came of it.

@@ -40,10 +40,7 @@ mod watchdog;
 
 use std::{
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, Once, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex, Once, PoisonError, atomic::Ordering::Relaxed},
 };
 
 /// The root module of a mod that is compiled in, as `builtin_mod!` gives it.
@@ -75,8 +72,6 @@ pub struct ModHost {
     journal_dir: Option<PathBuf>,
     loaded: Mutex<Vec<(Arc<ModIdentity>, LoadedMod)>>,
     watched: Once,
-    // A constructor that never returns holds a lock of the system's loader.
-    loader_stuck: AtomicBool,
 }
 
 /// A mod that was loaded.
@@ -158,13 +153,7 @@ impl ModHost {
         let bus = config.bus.clone();
         let core = Arc::new(Core::new(config, tokio::runtime::Handle::current()));
         bus.add(Arc::new(ObserverSink(Arc::downgrade(&core))));
-        Self {
-            core,
-            journal_dir,
-            loaded: Mutex::default(),
-            watched: Once::new(),
-            loader_stuck: AtomicBool::new(false),
-        }
+        Self { core, journal_dir, loaded: Mutex::default(), watched: Once::new() }
     }
 
     /// Says in a notice which mods earlier runs of this user ended in, if they ended in one.
@@ -200,10 +189,7 @@ impl ModHost {
                     self.loaded.lock().unwrap_or_else(PoisonError::into_inner).push((identity, loaded));
                 }
                 Ok(Outcome::Disabled(name)) => turned_off.push((name, origin)),
-                Err(error @ LoadError::Stuck { place: "constructor", .. }) => {
-                    self.loader_stuck.store(true, Relaxed);
-                    return Err(error);
-                }
+                Err(error @ LoadError::Stuck { place: "constructor", .. }) => return Err(error),
                 Err(error) => warnings.push(LoadWarning { origin, error }),
             }
         }
@@ -251,10 +237,10 @@ impl Mods for ModHost {
 
 impl Drop for ModHost {
     fn drop(&mut self) {
-        // Code of a mod that is dropped could wait for that lock, for ever.
-        if self.loader_stuck.load(Relaxed) {
-            return;
+        // A constructor that does not return holds the system's loader, whether the start gave it up or was
+        // interrupted: code of a mod that is dropped could wait for that, for ever.
+        if !self.core.constructing.load(Relaxed) {
+            self.core.clear();
         }
-        self.core.clear();
     }
 }

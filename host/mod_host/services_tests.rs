@@ -53,6 +53,35 @@ async fn what_cannot_be_registered_is_told() {
 }
 
 #[tokio::test]
+async fn of_two_that_take_a_command_at_once_one_has_it() {
+    let world = World::new();
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let kept = Arc::clone(&told);
+    world.core.bus.add(Arc::new(move |event: &AgentEvent| {
+        let EventPayload::ModError { hook, error, .. } = &event.payload else { return };
+        kept.lock().unwrap().push(format!("{hook}: {error}"));
+    }));
+    for number in 0..200 {
+        let spec = json!({ "name": format!("c{number}"), "description": "" }).to_string();
+        let both = std::sync::Barrier::new(2);
+        let take = || {
+            let frame = world.frame(Question::Factory);
+            both.wait();
+            frame.add("command", &spec, Callable::new(Box::new(Nothing))).unwrap()
+        };
+        std::thread::scope(|scope| {
+            let (first, second) = (scope.spawn(take), take());
+            let refused = [first.join().unwrap(), second].into_iter().filter(|id| *id == 0);
+            assert_eq!(refused.count(), 1);
+        });
+        let error =
+            format!("command:c{number}: a command of that name is there already; the first stays: c{number}");
+        assert_eq!(std::mem::take(&mut *told.lock().unwrap()), [error]);
+        assert_eq!(world.core.commands().len(), number + 1);
+    }
+}
+
+#[tokio::test]
 async fn arguments_that_are_none_are_told() {
     let world = World::new();
     let told = refused("bad arguments for log: missing field `level` at line 1 column 2");
@@ -138,6 +167,34 @@ async fn what_a_mod_logs_bears_its_name() {
     assert_eq!(world.now("log", r#"{"level":"warn","message":"hot"}"#), done());
     let log = std::fs::read_to_string(world.dir.path().join("mods.log")).unwrap();
     assert!(log.ends_with(" warn mod:a hot\n"), "{log}");
+}
+
+#[tokio::test]
+async fn what_is_too_much_is_refused_or_cut() {
+    let world = World::new();
+    let args = |message: &str| json!({ "level": "info", "message": message, "command": message }).to_string();
+    let much = args(&"x".repeat(MAX_ARGS));
+    let told = |service: &str| {
+        Err(format!("too much for {service}, expected at most 4194304 bytes, got: {}", much.len()))
+    };
+    for service in ["log", "ui.notify", "progress", "emit", "bus.emit", "flag", "dispose"] {
+        assert_eq!(world.now(service, &much), told(service));
+    }
+    for service in ["exec", "ui.confirm", "ui.select", "ui.input"] {
+        assert_eq!(world.later(service, &much).await, told(service));
+    }
+    let tool = world.frame(Question::Factory).add("tool", &much, Callable::new(Box::new(Nothing)));
+    assert_eq!(tool.map(|_| String::new()), told("tool"));
+
+    let events = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let kept = Arc::clone(&events);
+    world.core.bus.add(Arc::new(move |event: &AgentEvent| kept.lock().unwrap().push(event.payload.clone())));
+    let long = args(&"ü".repeat(MAX_SHOWN));
+    assert_eq!([world.now("log", &long), world.now("ui.notify", &long)], [done(), done()]);
+    let message = format!("{}… [65536 bytes cut]", "ü".repeat(MAX_SHOWN / 2));
+    let log = std::fs::read_to_string(world.dir.path().join("mods.log")).unwrap();
+    assert!(log.ends_with(&format!(" info mod:a {message}\n")));
+    assert_eq!(*events.lock().unwrap(), [EventPayload::Notice { level: NoticeLevel::Info, message }]);
 }
 
 #[tokio::test]

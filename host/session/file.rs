@@ -34,14 +34,16 @@ impl Log {
         let timestamp = timestamp(clock());
         let path = file_path(sessions, cwd, &timestamp, id);
         let failed = |source| Error::Create { path: path.clone(), source };
-        let header = Header { version: VERSION, id: id.clone(), timestamp, cwd: cwd.to_owned() };
+        let header = Header::new(id.clone(), timestamp, cwd);
         let mut line = serde_json::to_vec(&header).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
 
-        let mut file = new_file(&path).map_err(failed)?;
-        lock(&file, &path)?;
-        file.write_all(&line).and_then(|()| file.sync_all()).map_err(failed)?;
-        Ok(Self { file, clock, len: line.len() as u64, entries: 0, new: true, path })
+        let file = new_file(&path).map_err(failed)?;
+        // From here on it takes the file with it if it fails.
+        let mut log = Self { file, clock, len: line.len() as u64, entries: 0, new: true, path: path.clone() };
+        lock(&log.file, &path)?;
+        log.file.write_all(&line).and_then(|()| log.file.sync_all()).map_err(failed)?;
+        Ok(log)
     }
 
     /// Opens a file and reads it up to its last commit; cuts off what stands behind.

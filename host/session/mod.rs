@@ -13,6 +13,7 @@ mod commit;
 mod entry;
 mod error;
 mod file;
+mod find;
 mod name;
 #[cfg(test)]
 mod tests;
@@ -22,9 +23,10 @@ use std::{path::Path, sync::Arc, time::SystemTime};
 use mod_interface::types::AgentState;
 
 pub use error::Error;
+pub use find::{Earlier, find};
 pub use name::session_id;
 
-type Result<T, E = Error> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Tells the time.
 pub type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;

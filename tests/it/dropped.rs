@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
 use host::{
-    harness::{Harness, Prompted},
+    harness::{Harness, Prompted, Recording},
     settings::Settings,
     tools::{Tool, ToolContext},
 };
@@ -45,7 +45,7 @@ async fn counts(cmd: ModApi) -> Result<()> {
 
 #[tokio::test]
 async fn a_prompt_that_is_dropped_loses_no_committed_turn() {
-    for in_memory in [true, false] {
+    for record in [Recording::InMemory, Recording::New] {
         let folders = Folders::new();
         let call =
             |name: &str| json!({ "tool_calls": [{ "id": name, "name": name, "input": { "path": "." } }] });
@@ -65,7 +65,7 @@ async fn a_prompt_that_is_dropped_loses_no_committed_turn() {
             .places(folders.places())
             .settings(Settings::default())
             .model(Some(folders.scenario(&json!({ "turns": turns }))))
-            .in_memory(in_memory)
+            .record(record.clone())
             .tool(Arc::new(Stuck(spec, Arc::clone(&running))))
             .built_in("counts", builtin_mod!("counts", counts))
             .sink(Arc::new(move |event: &AgentEvent| {

@@ -216,6 +216,23 @@ fn a_start_that_hangs_ends_with_the_first_signal() {
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 
+/// Such a constructor holds the system's loader, and code of the other mods may wait for that when it is
+/// dropped.
+#[test]
+fn a_start_that_is_interrupted_in_a_constructor_waits_for_nobody() {
+    let folders = Folders::new();
+    let pipe = folders.home().join("constructed");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (first, bad) = (library("with-runtime"), library("misbehaving"));
+    let mods = ["--mod", first.to_str().unwrap(), "--mod", bad.to_str().unwrap()];
+    let hangs = format!("hang:{}", pipe.display());
+    let running = folders.play(&says("never"), &mods).env("MISBEHAVING_CONSTRUCTOR", hangs).start();
+    assert_eq!(std::fs::read_to_string(&pipe).unwrap(), "the constructor ran");
+    running.signal(Signal::INT);
+    let told = format!("{HINT}error: interrupted before the run began\n");
+    assert_eq!(running.end().told(), (1, "", &*told));
+}
+
 #[test]
 fn a_constructor_that_never_returns_ends_the_start_and_not_the_program_for_ever() {
     // It holds the system's loader, which a backtrace would wait for, and so would an exit handler.
@@ -276,6 +293,23 @@ fn what_a_mods_own_task_has_started_ends_with_the_program() {
     let skip = "--dangerously-skip-permissions";
     let ran = folders.play(&scenario, &[&[skip], &mods[..]].concat()).run();
     assert_eq!((ran.told(), folders.processes()), ((0, "done\n", ""), vec![]));
+}
+
+/// No file can grow, as on a disk that is full.
+#[test]
+fn a_session_that_cannot_be_begun_leaves_no_file() {
+    let folders = Folders::new();
+    let full = ["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"];
+    let ran = folders.play(&says("never"), &[]).wrapped("sh", &full).run();
+    assert_eq!(ran.code(), 1);
+    let told = "(--no-session runs without one): File too large (os error 27)\n";
+    assert!(
+        ran.stderr.starts_with("error: cannot make the session file DIR/home/sessions/"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.ends_with(told), "{}", ran.stderr);
+    assert!(folders.session_files().is_empty());
 }
 
 /// Several turns that call a tool, and an answer.

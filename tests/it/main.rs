@@ -50,6 +50,7 @@ mod print_mode;
 mod print_permissions;
 #[cfg(target_os = "linux")]
 mod registration;
+mod resume;
 #[cfg(target_os = "linux")]
 mod sessions;
 mod subagents;

@@ -10,7 +10,7 @@ use std::{
 use futures::{StreamExt, stream};
 use host::{
     agent::RunOutcome,
-    harness::{Harness, HarnessBuilder, Prompted},
+    harness::{Harness, HarnessBuilder, Prompted, Recording},
     providers::{ModelEvent, ModelRequest, ModelStream, Provider},
     settings::{Settings, ToolExecution},
 };
@@ -131,7 +131,7 @@ async fn play(
         .model(Some("model/x".to_owned()))
         .provider(Arc::clone(&model) as _)
         .tool(Arc::new(Echo::new()))
-        .in_memory(true)
+        .record(Recording::InMemory)
         .mod_options(options(mods, faults))
         .sink(Arc::new(move |event: &AgentEvent| kept.lock().unwrap().push(event.clone())));
     let builder = (0..mods.len()).fold(builder, |builder, i| add(builder, &letter(i).to_string()));

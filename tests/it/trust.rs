@@ -3,7 +3,7 @@
 
 use std::{fs, process::Command};
 
-use host::settings::Settings;
+use host::{harness::Recording, settings::Settings};
 use mod_interface::{ModApi, Result, builtin_mod};
 use serde_json::{Value, json};
 
@@ -136,7 +136,11 @@ async fn notices(disabled: &[&str]) -> Vec<String> {
     let mut settings = Settings::default();
     settings.mods.project.disabled = disabled.iter().map(ToString::to_string).collect();
     let record = play(&folders, &says("hi"), |builder| {
-        builder.settings(settings).in_memory(true).mods([named]).built_in("own", builtin_mod!("own", idle))
+        builder
+            .settings(settings)
+            .record(Recording::InMemory)
+            .mods([named])
+            .built_in("own", builtin_mod!("own", idle))
     })
     .await;
     let lines = record.lines();

@@ -9,7 +9,7 @@ use std::{
 
 use futures::future::{BoxFuture, ready};
 use host::{
-    harness::HarnessBuilder,
+    harness::{HarnessBuilder, Recording},
     tools::{Tool, ToolContext},
 };
 use memchr::memmem;
@@ -105,7 +105,7 @@ pub(crate) async fn session(
 ) -> Vec<String> {
     let folders = Folders::new();
     let record = play(&folders, &json!({ "turns": turns }), |builder| {
-        build(builder.in_memory(true).tool(Arc::new(Echo::new())), folders.dir())
+        build(builder.record(Recording::InMemory).tool(Arc::new(Echo::new())), folders.dir())
     })
     .await;
     assert_eq!(record.warnings, Vec::<String>::new());

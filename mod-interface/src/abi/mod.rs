@@ -38,7 +38,9 @@ pub(crate) use guard::guard_again;
 pub use guard::{Panic, guard, silence_panics};
 pub use metadata::{dashed, join, joined_len, metadata_parts, text};
 pub use reply::{Answer, Completed, Flags, Reply, Status, Texts};
-pub use root::{INTERFACE, InterfaceVersion, ModRoot, ModRootFields, ModRootRef, TARGET, header, mod_root};
+pub use root::{
+    Exported, INTERFACE, InterfaceVersion, ModRoot, ModRootFields, ModRootRef, TARGET, header, mod_root,
+};
 pub use shared::{Header, Shared, This};
 pub use views::{
     BusMessage, CommandCall, Context, Ctx, Event, Invocation, Prompt, RunEnd, SessionEvent, State, Stop,

@@ -1,7 +1,8 @@
 //! Does each bad thing that a mod can do: `--mod-option misbehaving.how=<how>`, at the hook that
 //! `misbehaving.at` names (`factory`, `tool`, `observer` or a hook's wire name).
 //!
-//! With the variable `MISBEHAVING_CONSTRUCTOR` set, its constructor never returns, or leaves a mark.
+//! With the variable `MISBEHAVING_CONSTRUCTOR` set, its constructor never returns (`hang`), leaves a mark
+//! (a path), or does both (`hang:` and a path).
 
 mod odd;
 
@@ -24,7 +25,13 @@ static CONSTRUCTOR: extern "C" fn() = {
         match std::env::var("MISBEHAVING_CONSTRUCTOR").as_deref() {
             Err(_) => {}
             Ok("hang") => block(),
-            Ok(mark) => drop(std::fs::write(mark, "the constructor ran")),
+            Ok(mark) => {
+                let (hangs, mark) = mark.strip_prefix("hang:").map_or((false, mark), |mark| (true, mark));
+                drop(std::fs::write(mark, "the constructor ran"));
+                if hangs {
+                    block()
+                }
+            }
         }
     }
     constructor
