@@ -101,12 +101,12 @@ const PARTS: &[&str] = &cmd::metadata_parts(NAME, VERSION);
 #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".cmdmod"))]
 static METADATA: [u8; cmd::joined_len(PARTS)] = cmd::join(PARTS);
 
-const ROOT: &cmd::WithMetadata<cmd::ModRoot> =
-    &cmd::WithMetadata::new(cmd::mod_root(NAME, VERSION, register));
+struct Library;
 
-extern "C" fn load() -> cmd::RootModuleResult {
-    cmd::call_root_module_loader(|| cmd::ModRootRef(ROOT.static_as_prefix()))
+impl cmd::Exported for Library {
+    const ROOT: &'static cmd::WithMetadata<cmd::ModRoot> =
+        &cmd::WithMetadata::new(cmd::mod_root(NAME, VERSION, register));
 }
 
 #[unsafe(export_name = "_1as_0lib_1header_0root_bmodule_bloader")]
-static HEADER: cmd::LibHeader = cmd::header(load);
+static HEADER: cmd::LibHeader = cmd::header::<Library>();
