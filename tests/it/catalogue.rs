@@ -8,7 +8,7 @@ use std::{
 
 use futures::future::{BoxFuture, ready};
 use host::{
-    harness::{Harness, HarnessBuilder},
+    harness::{Harness, HarnessBuilder, Recording},
     settings::Settings,
     tools::{Tool, ToolContext},
 };
@@ -65,7 +65,7 @@ async fn events(
         .places(folders.places())
         .settings(settings)
         .model(Some(folders.scenario(&json!({ "turns": turns }))))
-        .in_memory(true)
+        .record(Recording::InMemory)
         .tool(Arc::new(Echo::new()))
         .tool(Arc::new(Tells(ToolSpec {
             name: "tells".to_owned(),
