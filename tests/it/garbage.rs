@@ -30,72 +30,61 @@ mod hooks {
     use mod_interface::types::Hook::{self, *};
 
     pub(super) const EDITS: &[Hook] = &[TransformContext, OnTurnStart, OnTurnEnd];
+    pub(super) const LISTS: &[Hook] = &[TransformContext, OnTurnStart, OnTurnEnd, AfterToolCall];
+    pub(super) const JSON: &[Hook] =
+        &[TransformContext, OnTurnStart, OnTurnEnd, AfterToolCall, BeforeToolCall, PrepareNextTurn];
     pub(super) const TEXT: &[Hook] = &[AppendSystemPrompt, BeforeToolCall, OnStop, TransformInput];
     pub(super) const STATE: &[Hook] = &[AfterToolCall, OnTurnStart, OnTurnEnd];
 }
 
 const INVALID: &str = "answered something invalid: ";
 
-/// What is answered, at which hooks, and what is wrong with it.
-fn cases() -> Vec<(&'static str, Vec<Hook>, String)> {
+/// What is answered, at which hooks, and what is told of it.
+type Case = (&'static str, Vec<Hook>, String);
+
+fn invalid(how: &'static str, hooks: &[Hook], text: &str) -> Case {
+    (how, hooks.to_vec(), format!("{INVALID}{text}"))
+}
+
+fn json_of(how: &'static str, hooks: &[Hook], column: u32, text: &str) -> Case {
+    invalid(how, hooks, &format!("{text} at line 1 column {column}"))
+}
+
+/// What is no answer, is too much of one, or is not its JSON.
+fn of_form() -> Vec<Case> {
     let large = "at most 16777216 bytes, got 104857600";
-    let block = "a block that may not stand in a message of role user: tool_use";
-    let kinds =
-        "unknown variant `hologram`, expected one of `text`, `thinking`, `tool_use`, `tool_result`, `image`";
-    let json = |column: u32, text: &str| format!("{text} at line 1 column {column}");
-    let invalid = |how, hooks: &[Hook], text: &str| (how, hooks.to_vec(), format!("{INVALID}{text}"));
-    let edits_and = |more: &[Hook]| [hooks::EDITS, more].concat();
+    let nested = "invalid type: sequence, expected variant identifier";
     vec![
         invalid("no-such-status", &Hook::ALL, "an answer with a status that is none"),
         invalid("pending-without-a-future", &Hook::ALL, "a pending answer without a future"),
         ("large-fault", Hook::ALL.to_vec(), format!("{}…", "x".repeat(2048))),
         invalid("large-text", hooks::TEXT, large),
-        invalid(
-            "large",
-            &edits_and(&[Hook::BeforeToolCall, Hook::AfterToolCall, Hook::PrepareNextTurn]),
-            large,
-        ),
-        invalid("deep", &[Hook::BeforeToolCall], &json(128, "recursion limit exceeded")),
-        invalid(
-            "deep",
-            &edits_and(&[Hook::AfterToolCall]),
-            &json(2, "invalid type: sequence, expected variant identifier"),
-        ),
+        invalid("large", hooks::JSON, large),
+        json_of("deep", &[Hook::BeforeToolCall], 128, "recursion limit exceeded"),
+        json_of("deep", hooks::LISTS, 2, nested),
         invalid("too-deep", &[Hook::BeforeToolCall], "JSON nested deeper than: 64"),
         invalid("too-deep-state", hooks::STATE, "JSON nested deeper than: 64"),
-        invalid(
-            "no-json",
-            &edits_and(&[Hook::BeforeToolCall, Hook::AfterToolCall, Hook::PrepareNextTurn]),
-            &json(1, "expected value"),
-        ),
-        invalid(
-            "empty",
-            &edits_and(&[Hook::BeforeToolCall, Hook::AfterToolCall, Hook::PrepareNextTurn]),
-            &json(0, "EOF while parsing a value"),
-        ),
-        invalid(
-            "another-type",
-            &edits_and(&[Hook::AfterToolCall]),
-            &json(0, "invalid type: map, expected a sequence"),
-        ),
-        invalid(
-            "bad-role",
-            hooks::EDITS,
-            &json(84, "unknown variant `system`, expected `user` or `assistant`"),
-        ),
-        invalid("unknown-block", hooks::EDITS, &json(75, kinds)),
-        invalid("unknown-result", &[Hook::AfterToolCall], &json(19, kinds)),
+        json_of("no-json", hooks::JSON, 1, "expected value"),
+        json_of("empty", hooks::JSON, 0, "EOF while parsing a value"),
+        json_of("another-type", hooks::LISTS, 0, "invalid type: map, expected a sequence"),
+    ]
+}
+
+/// What is an answer, and says what it may not.
+fn of_content() -> Vec<Case> {
+    let role = "unknown variant `system`, expected `user` or `assistant`";
+    let kinds =
+        "unknown variant `hologram`, expected one of `text`, `thinking`, `tool_use`, `tool_result`, `image`";
+    let block = "a block that may not stand in a message of role user: tool_use";
+    let result = "a tool result holds text and image blocks, got: tool_use";
+    let model = "there is no such model provider, only openai, scripted, got: nobody/knows";
+    vec![
+        json_of("bad-role", hooks::EDITS, 84, role),
+        json_of("unknown-block", hooks::EDITS, 75, kinds),
+        json_of("unknown-result", &[Hook::AfterToolCall], 19, kinds),
         invalid("misplaced-block", hooks::EDITS, block),
-        invalid(
-            "misplaced-result",
-            &[Hook::AfterToolCall],
-            "a tool result holds text and image blocks, got: tool_use",
-        ),
-        invalid(
-            "no-such-model",
-            &[Hook::PrepareNextTurn],
-            "there is no such model provider, only openai, scripted, got: nobody/knows",
-        ),
+        invalid("misplaced-result", &[Hook::AfterToolCall], result),
+        invalid("no-such-model", &[Hook::PrepareNextTurn], model),
     ]
 }
 
@@ -104,7 +93,7 @@ async fn garbage_at_any_hook_is_told_with_mod_and_hook_and_the_run_goes_on_as_wi
     let (dir, turns) = (TempDir::new().unwrap(), json!([echoes(&["x"]), { "text": "done" }]));
     let library = garbage(&dir);
     let without = session(&turns, |builder, _| builder).await;
-    for (how, hooks, error) in cases() {
+    for (how, hooks, error) in of_form().into_iter().chain(of_content()) {
         for hook in hooks {
             let told = with_garbage(&library, &turns, hook.wire_name(), how).await;
             assert_eq!(told, with_fault(&without, "mod:garbage", hook, &error), "{how} {hook}");

@@ -7,7 +7,7 @@ use std::{
 
 use futures::future::{BoxFuture, ready};
 use host::{
-    harness::{Harness, HarnessBuilder, Prompted, Recording},
+    harness::{Earlier, Harness, HarnessBuilder, Prompted, Recording},
     settings::Settings,
     ui::Ui,
 };
@@ -94,7 +94,7 @@ impl Ui for Agrees {
     }
 }
 
-/// Tells when its session begins, when a turn does, and when it ends.
+/// Tells when its session begins, how many turns it has had in all, and when it ends.
 async fn tells_of_its_session(cmd: ModApi) -> Result<()> {
     let hooks = Hooks::new()
         .on_session_start(|event, ctx| async move {
@@ -102,8 +102,9 @@ async fn tells_of_its_session(cmd: ModApi) -> Result<()> {
             ctx.emit("begins", &json!([event.reason(), agreed]))
         })
         .on_turn_start_sync(|turn, ctx| {
-            ctx.emit("turn", &json!(turn.turn_number()))?;
-            Ok(StatePatch::default())
+            let turns = turn.state().mod_state::<u64>()?.unwrap_or(0) + 1;
+            ctx.emit("turns", &json!(turns))?;
+            Ok(StatePatch::mod_state(json!(turns)))
         })
         .on_session_end(|event, ctx| async move {
             let slept = ctx.exec("sleep").args(["0.2"]).await?;
@@ -113,40 +114,48 @@ async fn tells_of_its_session(cmd: ModApi) -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn decision_34_a_session_begins_once_when_the_ui_is_bound_and_its_end_is_waited_for() {
-    let folders = Folders::new();
-    let turns = json!([{ "text": "one" }, { "text": "two" }]);
-    let (harness, told) = start(&folders, &turns, |builder| {
-        builder.ui(Arc::new(Agrees)).built_in("tells", builtin_mod!("tells", tells_of_its_session))
-    })
-    .await;
-    for _ in 0..2 {
-        assert!(matches!(harness.prompt("go", &CancellationToken::new()).await, Prompted::Ran(_)));
-    }
-    harness.end(SessionEndReason::Shutdown).await;
-    let run = |text: &str| {
-        let text =
-            [format!("text_delta {text}"), format!("message_update {text}"), format!("message_end {text}")];
-        let [delta, update, end] = text.each_ref().map(String::as_str);
+/// The events of a session of two prompts that begins for this reason, after so many turns.
+fn two_prompts(reason: &str, turns: u32) -> Vec<String> {
+    let run = |text: &str, turn: u32| {
         [
             "run_start",
-            "mod_event mod:tells/turn 1",
+            &format!("mod_event mod:tells/turns {turn}"),
             "turn_start",
             "message_start",
             "model_request_start",
-            delta,
-            update,
+            &format!("text_delta {text}"),
+            &format!("message_update {text}"),
             "model_request_end",
-            end,
+            &format!("message_end {text}"),
             "turn_end",
             "run_end end_turn 1",
         ]
         .map(str::to_owned)
     };
-    let begin = ["session_start", "mod_event mod:tells/begins [\"startup\",true]"].map(str::to_owned);
+    let begins = format!("mod_event mod:tells/begins [\"{reason}\",true]");
+    let begin = ["session_start".to_owned(), begins];
     let end = ["mod_event mod:tells/ends [\"shutdown\",0]", "session_shutdown"].map(str::to_owned);
-    assert_eq!(*told.lock().unwrap(), [&begin[..], &run("one"), &run("two"), &end].concat());
+    [&begin[..], &run("one", turns + 1), &run("two", turns + 2), &end].concat()
+}
+
+#[tokio::test]
+async fn decision_34_a_session_begins_once_when_the_ui_is_bound_also_when_it_goes_on_and_its_end_is_waited_for()
+ {
+    let folders = Folders::new();
+    let turns = json!([{ "text": "one" }, { "text": "two" }]);
+    let sessions = [(Recording::New, "startup", 0), (Recording::Resume(Earlier::Latest), "resume", 2)];
+    for (recording, reason, before) in sessions {
+        let (harness, told) = start(&folders, &turns, |builder| {
+            let builder = builder.record(recording).ui(Arc::new(Agrees));
+            builder.built_in("tells", builtin_mod!("tells", tells_of_its_session))
+        })
+        .await;
+        for _ in 0..2 {
+            assert!(matches!(harness.prompt("go", &CancellationToken::new()).await, Prompted::Ran(_)));
+        }
+        harness.end(SessionEndReason::Shutdown).await;
+        assert_eq!(*told.lock().unwrap(), two_prompts(reason, before));
+    }
 }
 
 macro_rules! telling {

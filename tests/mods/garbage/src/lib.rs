@@ -37,7 +37,7 @@ impl Entry for Garbage {
             "no-such-status" => return 77,
             "pending-without-a-future" => return Status::Pending as u32,
             "large-fault" => {
-                reply.completed = Completed::fault(Status::Failed, &"x".repeat(LARGE));
+                reply.completed = Completed::fault(Status::Failed, &"x".repeat(LARGE / 100));
                 return Status::Failed as u32;
             }
             "large" => json(&"x".repeat(LARGE)),
