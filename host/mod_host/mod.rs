@@ -198,10 +198,7 @@ impl ModHost {
         while let Some(ready) = ready.next().await {
             let origin = ready.origin.clone();
             match self.load_one(ready, &disabled).await {
-                Ok(Outcome::Loaded(identity, loaded)) => {
-                    mods.push(loaded.clone());
-                    self.loaded.lock().unwrap_or_else(PoisonError::into_inner).push((identity, loaded));
-                }
+                Ok(Outcome::Loaded(_, loaded)) => mods.push(loaded),
                 Ok(Outcome::Disabled(name)) => turned_off.push((name, origin)),
                 Err(error @ LoadError::Stuck { place: "constructor", .. }) => return Err(error),
                 Err(error) => warnings.push(LoadWarning { origin, error }),
@@ -214,7 +211,12 @@ impl ModHost {
         if ready.is_library() {
             self.watched.call_once(|| watchdog::start(&self.core));
         }
-        load::load(&self.core, ready, self.core.next_index(), disabled).await
+        let outcome = load::load(&self.core, ready, self.core.next_index(), disabled).await?;
+        if let Outcome::Loaded(identity, loaded) = &outcome {
+            let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            all.push((Arc::clone(identity), loaded.clone()));
+        }
+        Ok(outcome)
     }
 
     /// The options that no mod has asked for yet.
