@@ -6,7 +6,10 @@ use std::{
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mod_interface::types::PermissionMode;
 
-use crate::agent::Rule;
+use crate::{
+    agent::Rule,
+    harness::{Earlier, Recording},
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -108,8 +111,16 @@ pub(super) struct RunArgs {
     #[arg(help_heading = "Permissions", long, value_name = "RULE", value_parser = rule)]
     pub(super) deny: Vec<String>,
 
+    /// Go on with the session of this folder that was written to last
+    #[arg(help_heading = "Session", short = 'c', long = "continue")]
+    pub(super) latest: bool,
+
+    /// Go on with this session of this folder: its id, or enough of either end of it
+    #[arg(help_heading = "Session", short, long, value_name = "ID", conflicts_with = "latest")]
+    pub(super) resume: Option<String>,
+
     /// Keep no record of the session on disk
-    #[arg(long)]
+    #[arg(help_heading = "Session", long, conflicts_with_all = ["latest", "resume"])]
     pub(super) no_session: bool,
 
     /// Also print what the tools do, to standard error
@@ -118,6 +129,18 @@ pub(super) struct RunArgs {
 
     #[command(flatten)]
     pub(super) workspace: Workspace,
+}
+
+impl RunArgs {
+    /// Where the session is recorded.
+    pub(super) fn record(&self) -> Recording {
+        match &self.resume {
+            Some(id) => Recording::Resume(Earlier::Id(id.clone())),
+            None if self.latest => Recording::Resume(Earlier::Latest),
+            None if self.no_session => Recording::InMemory,
+            None => Recording::New,
+        }
+    }
 }
 
 /// Where the work is done.
@@ -170,15 +193,48 @@ pub(super) enum ModsCommand {
     Inspect(InspectArgs),
     /// Build a mod and pack it into an archive
     Pack(PackArgs),
-    /// Load one mod and print what it registered, as JSON
+    /// Load mods and print what each registered, as a line of JSON
     #[command(hide = true)]
     TrialLoad {
-        /// The mod's folder or library
-        path: PathBuf,
+        /// The mods' folders or libraries
+        paths: Vec<PathBuf>,
         /// How long it may take, in milliseconds
         #[arg(long, value_name = "MS")]
         limit_ms: u64,
     },
+}
+
+impl ModsCommand {
+    /// Whether programs read what it prints.
+    pub(super) fn is_json(&self) -> bool {
+        match self {
+            Self::Add(args) => args.common.json,
+            Self::List(args) => args.common.json,
+            Self::Update(args) => args.common.json,
+            Self::Remove(args) => args.common.json,
+            Self::Verify(args) => args.common.json,
+            Self::Lock(args) => args.common.json,
+            Self::Trust(args) => args.common.json,
+            Self::Untrust(args) => args.common.json,
+            Self::Inspect(args) => args.json,
+            Self::Pack(args) => args.json,
+            Self::TrialLoad { .. } => false,
+        }
+    }
+
+    /// Whether it waits for child processes, the network or the user, and can be interrupted there.
+    pub(super) fn waits_for_others(&self) -> bool {
+        match self {
+            Self::Add(_) | Self::Update(_) | Self::Verify(_) | Self::Trust(_) => true,
+            Self::List(args) => !args.unloaded,
+            Self::Remove(_)
+            | Self::Lock(_)
+            | Self::Untrust(_)
+            | Self::Inspect(_)
+            | Self::Pack(_)
+            | Self::TrialLoad { .. } => false,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -207,8 +263,11 @@ pub(super) struct UpdateArgs {
     /// Move what is not pinned to its newest version
     #[arg(long)]
     pub(super) latest: bool,
+    /// Install exactly what is locked; fail where settings and lock do not agree
+    #[arg(long, conflicts_with_all = ["latest", "accept_moved", "allow_downgrade"])]
+    pub(super) locked: bool,
     /// Go back to the version that this package had before
-    #[arg(long, value_name = "PACKAGE", conflicts_with_all = ["packages", "latest"])]
+    #[arg(long, value_name = "PACKAGE", conflicts_with_all = ["packages", "latest", "locked"])]
     pub(super) rollback: Option<String>,
     /// Take a tag that its author moved
     #[arg(long)]
@@ -290,6 +349,10 @@ pub(super) struct PackArgs {
     /// Where the archive goes
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(super) out: PathBuf,
+    /// Sign it with this secret key of minisign. Its password is asked for, or is the value of
+    /// COMMANDCODE_SIGN_PASSWORD
+    #[arg(long, value_name = "KEY")]
+    pub(super) sign_with: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(super) json: bool,

@@ -19,13 +19,17 @@ use crate::process;
 /// How long a start that was interrupted may take to end by itself; hooks have two seconds of it.
 const START: Duration = Duration::from_secs(4);
 
-/// Interrupts a run at the first signal, so that it can end cleanly, and ends the process with all that it
+/// Interrupts the work at the first signal, so that it can end cleanly, and ends the process with all that it
 /// has started at the second, with the code that shells expect of a program that a signal ended. Before the
-/// run has `begun` the first one is enough, whatever the start is waiting for.
+/// work has `begun` the first one is enough, whatever the start is waiting for.
 ///
 /// It listens on a thread of its own: however many threads a mod keeps busy, this one is awake. And
 /// no exit handler runs: a mod that hangs while it is being loaded would hold those up.
-pub(super) fn interrupt_on_signal(cancel: CancellationToken, begun: Arc<AtomicBool>) -> io::Result<()> {
+pub(super) fn interrupt_on_signal(
+    what: &'static str,
+    cancel: CancellationToken,
+    begun: Arc<AtomicBool>,
+) -> io::Result<()> {
     let signals = signals()?;
     let first = Arc::new(AtomicI32::new(0));
     let given_up = end_of_start(Arc::clone(&first), begun)?;
@@ -36,7 +40,7 @@ pub(super) fn interrupt_on_signal(cancel: CancellationToken, begun: Arc<AtomicBo
             if cancel.is_cancelled() {
                 end(number);
             }
-            anstream::eprintln!("interrupting the run; once more ends it at once");
+            anstream::eprintln!("interrupting {what}; once more ends it at once");
             first.store(number, Relaxed);
             given_up.unpark();
             cancel.cancel();

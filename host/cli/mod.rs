@@ -34,7 +34,7 @@ use crate::{
     settings::{self, Places},
 };
 
-pub use process::Process;
+pub use process::{Hidden, Process};
 
 /// Threads for sessions. Two, so that a mod that never returns leaves one for everybody else.
 const WORKERS: usize = 2;
@@ -51,14 +51,28 @@ pub fn run(process: &Process) -> u8 {
         }
     };
     let (mut out, mut err) = (anstream::stdout(), anstream::stderr());
+    let is_json = matches!(&cli.command, Some(Command::Mods { command }) if command.is_json());
     let exit = match cli.command {
         Some(Command::Mods { command }) => in_runtime(|runtime| {
+            let cancel = CancellationToken::new();
+            if command.waits_for_others() {
+                let begun = Arc::new(AtomicBool::new(true));
+                interrupt::interrupt_on_signal("the command", cancel.clone(), begun)?;
+            }
             let streams = Streams { out: &mut out, err: &mut err };
-            runtime.block_on(mods::Context { process, facts: host_facts(), streams }.run(&command))
+            runtime.block_on(mods::Context { process, facts: host_facts(), streams, cancel }.run(&command))
         }),
         None => print(process, &cli.run),
     };
-    exit.unwrap_or_else(|error| Streams { out: &mut out, err: &mut err }.failure(&error)).code()
+    let failed = |error: anyhow::Error| {
+        let mut streams = Streams { out: &mut out, err: &mut err };
+        if is_json {
+            // Where nobody reads it, the code still tells.
+            let _ = streams.failed_report(&error);
+        }
+        streams.failure(&error)
+    };
+    exit.unwrap_or_else(failed).code()
 }
 
 /// Runs one prompt. There is print mode alone so far.
@@ -79,7 +93,7 @@ fn print(process: &Process, args: &RunArgs) -> anyhow::Result<Exit> {
     // A signal that comes until here ends the program by itself.
     let request = request(process, args, prompt);
     let (cancel, begun) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
-    interrupt::interrupt_on_signal(cancel.clone(), Arc::clone(&begun))?;
+    interrupt::interrupt_on_signal("the run", cancel.clone(), Arc::clone(&begun))?;
     let run_prompt = session::prompts(process.model_access.clone(), begun);
     in_runtime(|runtime| runtime.block_on(printing.run(&*run_prompt, request, cancel)))
 }
@@ -109,7 +123,7 @@ fn request(process: &Process, args: &RunArgs, prompt: String) -> anyhow::Result<
         skip_permissions: args.dangerously_skip_permissions,
         allow: args.allow.clone(),
         deny: args.deny.clone(),
-        record: !args.no_session,
+        record: args.record(),
     })
 }
 
@@ -119,7 +133,8 @@ fn workspace(process: &Process, typed: &Workspace) -> anyhow::Result<Places> {
         let typed = typed.cwd.as_deref().unwrap_or(&process.cwd);
         Usage(format!("the folder to work in cannot be used: {}: {error}", typed.display()))
     })?;
-    Ok(Places::new(cwd, process.home_override.clone(), process.user_home.clone())?)
+    let places = Places::new(cwd, process.home_override.clone(), process.user_home.clone())?;
+    Ok(Places { cargo_target: process.cargo_target.clone(), ..places })
 }
 
 /// Makes a runtime for `work`. It is not waited for at the end: a mod may never return. What its tasks

@@ -59,6 +59,14 @@ impl Streams<'_> {
         self.out.flush()
     }
 
+    /// Prints a failure for programs, in the place of a report.
+    pub(super) fn failed_report(&mut self, error: &anyhow::Error) -> io::Result<()> {
+        let (message, code) = parts(error.as_ref());
+        let report = serde_json::json!({ "error": { "code": code, "message": message } });
+        writeln!(self.out, "{report:#}")?;
+        self.out.flush()
+    }
+
     /// Tells of a failure, in one line with its causes. A pipe that nobody reads any more is none to
     /// tell of: the reader has had enough.
     pub(super) fn failure(&mut self, error: &anyhow::Error) -> Exit {
@@ -91,6 +99,11 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 /// The error with its causes, and its code where it has one. A cause that the text before it already
 /// quotes is left out.
 pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
+    let (text, code) = parts(error);
+    code.map_or_else(|| text.clone(), |code| format!("{text} [{code}]"))
+}
+
+fn parts(error: &(dyn Error + 'static)) -> (String, Option<&'static str>) {
     let (mut text, mut code) = (error.to_string(), code(error));
     let mut next = error.source();
     while let Some(cause) = next {
@@ -101,8 +114,7 @@ pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
         code = code.or_else(|| self::code(cause));
         next = cause.source();
     }
-    let text = one_line(&text);
-    code.map_or_else(|| text.clone(), |code| format!("{text} [{code}]"))
+    (one_line(&text), code)
 }
 
 /// The code of an error that has one.

@@ -70,5 +70,5 @@ fn builder(request: RunRequest) -> settings::Result<HarnessBuilder> {
         .permission_mode(mode)
         .rules(request.allow, request.deny)
         .max_turns(request.max_turns)
-        .in_memory(!request.record))
+        .record(request.record))
 }

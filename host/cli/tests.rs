@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use mod_interface::types::PermissionMode;
 
 use super::*;
-use crate::settings::Loaded;
+use crate::{harness::Recording, settings::Loaded};
 
 fn process(cwd: &std::path::Path) -> Process {
     Process {
@@ -16,6 +16,9 @@ fn process(cwd: &std::path::Path) -> Process {
         terminal: false,
         offline: false,
         git_protocols: None,
+        sign_password: None,
+        cargo_target: None,
+        loader_variables: Vec::new(),
         model_access: Default::default(),
     }
 }
@@ -47,7 +50,7 @@ fn a_request_holds_what_was_typed_with_paths_seen_from_where_it_was_typed() {
             skip_permissions: false,
             allow: vec!["e".into()],
             deny: vec!["f".into()],
-            record: false,
+            record: Recording::InMemory,
         }
     );
 }

@@ -59,8 +59,14 @@ impl Panel<'_> {
     ) -> V {
         let mut shown = None;
         for handler in self.handlers {
-            let answer = self.ask(&**handler, shown.get_or_insert_with(|| Arc::new(see(&value)))).await;
-            let taken = match answer {
+            let input = shown.take().unwrap_or_else(|| Arc::new(see(&value)));
+            let (answer, input) = handler.call(input);
+            shown = input;
+            // What most say, most of the time: it is not worth a move.
+            if matches!(answer, HookAnswer::Ready(Ok(None))) {
+                continue;
+            }
+            let taken = match self.wait(&**handler, answer).await {
                 Ok(None) => continue,
                 Ok(Some(outcome)) => {
                     shown = None;
@@ -69,7 +75,7 @@ impl Panel<'_> {
                 Err(fault) => Err(fault),
             };
             let flow = taken.unwrap_or_else(|fault| {
-                self.faults.tell(&self.scope.emitter, handler.mod_id(), self.hook, &fault);
+                self.faults.tell(&self.scope.emitter, handler.mod_id(), self.hook.wire_name(), &fault);
                 failed(&mut value, &**handler, &fault)
             });
             if flow.is_break() {
@@ -121,8 +127,8 @@ impl Panel<'_> {
         self.collect(see, |outcome| Err::<(), _>(misplaced(&outcome))).await;
     }
 
-    async fn ask(&self, handler: &dyn HookHandler, input: &Arc<HookInput>) -> HookResult {
-        let answer = match handler.call(input) {
+    async fn wait(&self, handler: &dyn HookHandler, answer: HookAnswer) -> HookResult {
+        let answer = match answer {
             HookAnswer::Ready(result) => return result,
             HookAnswer::Pending(answer) => answer,
         };

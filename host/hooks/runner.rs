@@ -275,9 +275,9 @@ mod tests {
             false
         }
 
-        fn call(&self, input: &Arc<HookInput>) -> HookAnswer {
+        fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>) {
             self.0.lock().unwrap().push((input.hook, input.scope.cancel.is_cancelled()));
-            HookAnswer::Ready(Ok(None))
+            (HookAnswer::Ready(Ok(None)), Some(input))
         }
     }
 

@@ -27,8 +27,8 @@ struct LibName {
     name: Option<String>,
 }
 
-/// The newest library that was built of the package in `dir`.
-pub(crate) fn library(dir: &Path) -> Result<PathBuf, LoadError> {
+/// The newest library that was built of the package in `dir`, into `target` or beside its source.
+pub(super) fn library(dir: &Path, target: Option<&Path>) -> Result<PathBuf, LoadError> {
     let refused = |hint: String| LoadError::NotAMod { path: dir.to_owned(), hint };
     let manifest = dir.join("Cargo.toml");
     let text =
@@ -39,11 +39,14 @@ pub(crate) fn library(dir: &Path) -> Result<PathBuf, LoadError> {
     let file = format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let dir = dir.canonicalize().map_err(|error| LoadError::Unreadable { path: dir.to_owned(), error })?;
     // A package of a workspace is built into the folder of the workspace's root.
-    let targets = dir.ancestors().map(|ancestor| ancestor.join("target"));
+    let targets = dir.ancestors().map(|ancestor| ancestor.join("target")).chain(target.map(Path::to_owned));
     let built =
         targets.flat_map(|target| ["release", "debug"].map(|profile| target.join(profile).join(&file)));
+    let below = target.unwrap_or(Path::new("target"));
     let newest = built.filter_map(|path| Some((modified(&path)?, path))).max();
-    newest.map(|(_, path)| path).ok_or_else(|| refused(format!("no {file} below target; run `cargo build`")))
+    newest
+        .map(|(_, path)| path)
+        .ok_or_else(|| refused(format!("no {file} below {}; run `cargo build`", below.display())))
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {
@@ -79,7 +82,9 @@ mod tests {
 
     fn found(dir: &TempDir) -> Result<PathBuf, String> {
         let root = dir.path().canonicalize().unwrap();
-        let found = library(&dir.path().join("package")).map_err(|error| error.to_string());
+        let elsewhere = dir.path().join("elsewhere");
+        let elsewhere = Some(&*elsewhere).filter(|folder| folder.exists());
+        let found = library(&dir.path().join("package"), elsewhere).map_err(|error| error.to_string());
         found
             .map(|path| path.strip_prefix(root).unwrap().to_owned())
             .map_err(|error| error.replace(&dir.path().display().to_string(), "DIR"))
@@ -95,6 +100,19 @@ mod tests {
         build(&dir, "target/debug", "a_mod", 10);
         build(&dir, "target/debug", "another", 0);
         assert_eq!(found(&dir), Ok(Path::new("target/debug").join(file("a_mod"))));
+    }
+
+    #[test]
+    fn a_build_counts_that_went_where_the_user_says_that_builds_go() {
+        let dir = package("[package]\nname = \"a-mod\"\n");
+        build(&dir, "elsewhere/debug", "another", 0);
+        let missing = format!("(no {} below DIR/elsewhere; run `cargo build`)", file("a_mod"));
+        assert!(found(&dir).unwrap_err().contains(&missing));
+        build(&dir, "package/target/debug", "a_mod", 20);
+        build(&dir, "elsewhere/release", "a_mod", 10);
+        let canonical = |path: PathBuf| path.canonicalize().unwrap();
+        let library = library(&dir.path().join("package"), Some(&dir.path().join("elsewhere"))).unwrap();
+        assert_eq!(canonical(library), canonical(dir.path().join("elsewhere/release").join(file("a_mod"))));
     }
 
     #[test]

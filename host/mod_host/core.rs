@@ -20,8 +20,10 @@ use super::{
     commands::ModCommand,
     identity::ModIdentity,
     journal::Journal,
+    listener::ListenerFaults,
     log::Log,
     observers::Observer,
+    options::Options,
     registrations::{Channels, Observers, Refusal, Registrations, What},
     tool::ModTool,
 };
@@ -72,11 +74,12 @@ pub(crate) struct Core {
     pub(crate) shutdown: CancellationToken,
     pub(crate) load_timeout: Duration,
     pub(crate) tool_timeout: Option<Duration>,
+    pub(crate) listener_faults: Arc<ListenerFaults>,
     /// Whether the constructors of a library are running.
     pub(crate) constructing: AtomicBool,
     registrations: Registrations,
     tools: Arc<ToolSet>,
-    options: BTreeMap<String, String>,
+    options: Options,
     hook_timeout: Option<Duration>,
     log: Log,
     names: Mutex<BTreeMap<String, Origin>>,
@@ -96,10 +99,11 @@ impl Core {
             shutdown: CancellationToken::new(),
             load_timeout: config.load_timeout,
             tool_timeout: config.tool_timeout,
+            listener_faults: Arc::default(),
             constructing: AtomicBool::new(false),
             registrations: Registrations::default(),
             tools: config.tools,
-            options: config.options,
+            options: Options::new(config.options),
             hook_timeout: config.hook_timeout,
             log: Log::new(config.log_file),
             names: Mutex::default(),
@@ -120,10 +124,14 @@ impl Core {
         }
     }
 
-    /// The value of an option: `<mod>.<name>` before the bare name.
+    /// The value of an option.
     pub(crate) fn option(&self, owner: &ModIdentity, name: &str) -> Option<&str> {
-        let own = self.options.get(&format!("{}.{name}", owner.name));
-        own.or_else(|| self.options.get(name)).map(String::as_str)
+        self.options.get(&owner.name, name)
+    }
+
+    /// The options that no mod has asked for yet.
+    pub(crate) fn unasked_options(&self) -> Vec<String> {
+        self.options.unasked()
     }
 
     pub(crate) fn log(&self, owner: &ModIdentity, level: &str, message: &str) {

@@ -1,7 +1,7 @@
 //! From a file to code: the bytes that are hashed are the bytes that run.
 //!
 //! On Linux the file is copied into a memory file, which is then sealed: nobody can change it any
-//! more, whatever happens to the file. What is hashed and checked is read back from there, and what is
+//! more, whatever happens to the file. What is hashed and checked is that memory, and what is
 //! loaded is that very memory file. Its descriptor stays open for ever: the loader tells libraries apart
 //! by name, and a number that is used again would give the first library once more. No library is ever
 //! unloaded: threads, timers and drop code of a mod may outlive every use that we know of.
@@ -29,7 +29,7 @@ const MAX_BYTES: u64 = 256 << 20;
 /// The bytes of a library, where nobody can change them.
 pub(crate) struct Sealed {
     /// The bytes, for the checks that come before loading.
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: Bytes,
     /// Their SHA-256, in lower-case hex.
     pub(crate) sha256: String,
     path: PathBuf,
@@ -47,7 +47,7 @@ impl Sealed {
         }
         let (place, bytes) = Place::fill(source.take(MAX_BYTES), path)
             .map_err(|error| LoadError::CannotSeal { path: path.to_owned(), error })?;
-        let sha256 = hex(&Sha256::digest(&bytes));
+        let sha256 = hex(&Sha256::digest(&*bytes));
         Ok(Self { bytes, sha256, path: path.to_owned(), place })
     }
 
@@ -72,14 +72,68 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+#[cfg(not(target_os = "linux"))]
+type Bytes = Vec<u8>;
+
+/// The memory of a sealed file, where it is: it is not copied to be looked at.
+#[cfg(target_os = "linux")]
+pub(crate) struct Bytes {
+    start: *mut std::ffi::c_void,
+    length: usize,
+}
+
+// SAFETY: it is memory that nobody writes to, and that belongs to no thread.
+#[cfg(target_os = "linux")]
+unsafe impl Send for Bytes {}
+
+#[cfg(target_os = "linux")]
+impl Bytes {
+    /// Of a file that is sealed, so that its bytes stay what they are and where they are.
+    fn of(sealed: &File) -> io::Result<Self> {
+        use rustix::mm::{MapFlags, ProtFlags, mmap};
+
+        let length = usize::try_from(sealed.metadata()?.len()).map_err(io::Error::other)?;
+        let start = std::ptr::null_mut();
+        if length == 0 {
+            return Ok(Self { start, length });
+        }
+        // SAFETY: a new mapping, at a place that the kernel chooses.
+        let start = unsafe { mmap(start, length, ProtFlags::READ, MapFlags::PRIVATE, sealed, 0) }?;
+        Ok(Self { start, length })
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl std::ops::Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        if self.length == 0 {
+            return &[];
+        }
+        // SAFETY: the mapping has that length and lives as long as `self`; the file behind it is sealed, so nobody can
+        // write to it or cut it off.
+        unsafe { std::slice::from_raw_parts(self.start.cast(), self.length) }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Bytes {
+    fn drop(&mut self) {
+        if self.length > 0 {
+            // SAFETY: the mapping is this value's, and no slice of it is left. Should it stay, it costs an address.
+            let _ = unsafe { rustix::mm::munmap(self.start, self.length) };
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 struct Place(File);
 
 #[cfg(target_os = "linux")]
 impl Place {
-    fn fill(mut source: impl Read, path: &Path) -> io::Result<(Self, Vec<u8>)> {
+    fn fill(mut source: impl Read, path: &Path) -> io::Result<(Self, Bytes)> {
         use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
-        use std::io::Seek;
 
         let name = path.file_name().unwrap_or_default();
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -89,9 +143,7 @@ impl Place {
         let mut memory = File::from(memory);
         io::copy(&mut source, &mut memory)?;
         fcntl_add_seals(&memory, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        memory.rewind()?;
-        let mut bytes = Vec::new();
-        memory.read_to_end(&mut bytes)?;
+        let bytes = Bytes::of(&memory)?;
         Ok((Self(memory), bytes))
     }
 
@@ -113,7 +165,7 @@ struct Place {
 
 #[cfg(not(target_os = "linux"))]
 impl Place {
-    fn fill(mut source: impl Read, path: &Path) -> io::Result<(Self, Vec<u8>)> {
+    fn fill(mut source: impl Read, path: &Path) -> io::Result<(Self, Bytes)> {
         use std::io::Write;
 
         let dir = tempfile::Builder::new().prefix("cmd-mod-").tempdir()?.keep();
@@ -195,7 +247,7 @@ mod tests {
         fs::write(&path, b"first").unwrap();
         let sealed = Sealed::copy(&path).unwrap();
         fs::write(&path, b"other").unwrap();
-        assert_eq!(sealed.bytes, b"first");
+        assert_eq!(*sealed.bytes, *b"first");
         assert_eq!(sealed.sha256, "a7937b64b8caa58f03721bb6bacf5c78cb235febe0e70b1b84cd99541461a08e");
 
         let reopened = format!("/proc/self/fd/{}", sealed.place.0.as_raw_fd());

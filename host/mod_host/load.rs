@@ -1,6 +1,6 @@
 //! From a planned mod to a registered one: the load chain.
 //!
-//! In order: name, copy and seal, hash, static checks, constructors, header, layout, identity,
+//! In order: name, what is [checked](super::checked) without running anything, constructors, header, layout, identity,
 //! factory. Nothing of the mod runs before the checks that come before its constructors have passed.
 
 use std::{
@@ -13,16 +13,17 @@ use std::{
 };
 
 use mod_interface::abi::{INTERFACE, ModRootRef, OwnFrame, TARGET};
-use registry::{HostFacts, object};
+use registry::HostFacts;
 
 use super::{
-    Code, Core, Expected, LoadError, LoadedMod, Origin, Planned, abi_check,
-    adapter::PendingEntry,
+    Code, Core, LoadError, LoadedMod, Origin, Planned, abi_check,
+    adapter::{PendingEntry, settle},
+    checked::{Checked, check, shown},
     clock::Clock,
     frame::{ModFrame, Question},
     identity::ModIdentity,
     journal::place,
-    library::{self, Sealed},
+    library,
 };
 use crate::hooks::HookFault;
 
@@ -38,37 +39,62 @@ pub fn host_facts() -> HostFacts {
     }
 }
 
-/// A library that passed all checks that need none of its code.
-struct Checked {
-    sealed: Sealed,
-    name: String,
-    version: String,
+/// A mod that can be loaded now.
+pub(super) struct Ready {
+    pub(super) origin: Origin,
+    code: ReadyCode,
 }
 
-/// Loads a mod as number `index`; `None` when it is disabled. A failed one leaves nothing registered.
-pub(crate) async fn load(
+enum ReadyCode {
+    BuiltIn { name: &'static str, root: ModRootRef },
+    Library(Result<Box<Checked>, LoadError>),
+}
+
+impl Ready {
+    /// Does for a mod all that needs none of its code.
+    pub(super) fn new(planned: Planned) -> Self {
+        let code = match planned.code {
+            Code::BuiltIn { name, root } => ReadyCode::BuiltIn { name, root },
+            Code::Library { path, expected } => {
+                ReadyCode::Library(check(&path, expected.as_ref()).map(Box::new))
+            }
+        };
+        Self { origin: planned.origin, code }
+    }
+
+    pub(super) fn is_library(&self) -> bool {
+        matches!(self.code, ReadyCode::Library(_))
+    }
+}
+
+/// What came of a load that did not fail.
+pub(super) enum Outcome {
+    Loaded(Arc<ModIdentity>, LoadedMod),
+    /// The mod of that name is turned off.
+    Disabled(String),
+}
+
+/// Loads a mod as number `index`. A failed one leaves nothing registered.
+pub(super) async fn load(
     core: &Arc<Core>,
-    planned: Planned,
+    ready: Ready,
     index: u16,
     disabled: &impl Fn(&str) -> bool,
-) -> Result<Option<(Arc<ModIdentity>, LoadedMod)>, LoadError> {
-    let origin = planned.origin;
-    let (identity, version, sha256) = match planned.code {
-        Code::BuiltIn { name, root } => {
-            let Some(identity) = identify(core, name, index, &origin, disabled)? else { return Ok(None) };
+) -> Result<Outcome, LoadError> {
+    let origin = ready.origin;
+    let (identity, version, sha256) = match ready.code {
+        ReadyCode::BuiltIn { name, root } => {
+            let Some(identity) = identify(core, name, index, &origin, disabled)? else {
+                return Ok(Outcome::Disabled(name.to_owned()));
+            };
             run(core, &identity, move |core, identity, progress| register(core, identity, progress, root))
                 .await?;
             (identity, root.version().to_string(), None)
         }
-        Code::Library { path, expected } => {
-            // The name of a package's mod is known before its bytes are looked at: a disabled one costs
-            // nothing.
-            if expected.as_ref().is_some_and(|expected| disabled(&expected.name)) {
-                return Ok(None);
-            }
-            let checked = check(&path, expected.as_ref())?;
+        ReadyCode::Library(checked) => {
+            let checked = *checked?;
             let Some(identity) = identify(core, &checked.name, index, &origin, disabled)? else {
-                return Ok(None);
+                return Ok(Outcome::Disabled(checked.name));
             };
             let (version, sha256) = (checked.version.clone(), checked.sealed.sha256.clone());
             run(core, &identity, move |core, identity, progress| {
@@ -80,7 +106,7 @@ pub(crate) async fn load(
         }
     };
     let loaded = LoadedMod { name: identity.name.to_string(), version, origin, sha256 };
-    Ok(Some((identity, loaded)))
+    Ok(Outcome::Loaded(identity, loaded))
 }
 
 /// Gives the mod its identity, if it is not disabled and the first of its name.
@@ -102,31 +128,6 @@ fn identify(
     // Before anything of it runs: a constructor may be where this process ends.
     core.journal.name(index, &identity.id);
     Ok(Some(Arc::new(identity)))
-}
-
-fn check(path: &std::path::Path, expected: Option<&Expected>) -> Result<Checked, LoadError> {
-    let sealed = Sealed::copy(path)?;
-    if let Some(expected) = expected
-        && expected.sha256 != sealed.sha256
-    {
-        let (path, expected, got) = (path.to_owned(), expected.sha256.clone(), sealed.sha256);
-        return Err(LoadError::Hash { path, expected, got });
-    }
-    let metadata = object::inspect(&sealed.bytes)
-        .and_then(|inspection| object::check(&inspection, &host_facts()))
-        .map_err(|refusal| registry::Error::Refused { file: path.to_owned(), refusal })?;
-    let (name, version) = (metadata.name, metadata.version.to_string());
-    if let Some(expected) = expected {
-        let (got, expected) = (shown(&name, &version), shown(&expected.name, &expected.version));
-        if got != expected {
-            return Err(LoadError::Identity { got, expected });
-        }
-    }
-    Ok(Checked { sealed, name, version })
-}
-
-fn shown(name: &str, version: &str) -> String {
-    format!("{name} {version}")
 }
 
 /// Runs the library's constructors, and proves that its root module is one.
@@ -169,8 +170,8 @@ fn register(
         root.register()(frame.frame().clone())
     };
     let pending = PendingEntry::new(future, Arc::clone(&core.journal), identity.index, place::FACTORY);
-    let answer = core.runtime.block_on(pending.bounded(frame.host().clock(), Some(core.load_timeout)));
-    answer.map(drop).map_err(|fault| match fault {
+    let answer = core.runtime.block_on(pending.bounded(frame.host().over(Some(core.load_timeout))));
+    answer.and_then(|completed| settle(&completed).map(drop)).map_err(|fault| match fault {
         HookFault::Timeout(_) => stuck(core, identity, "factory"),
         fault => LoadError::Factory { error: fault.to_string() },
     })
@@ -201,7 +202,7 @@ where
         result = receive => {
             result.unwrap_or_else(|_| Err(failed("the loading thread ended without a word".to_owned())))
         }
-        () = progress.clock.used_up(core.load_timeout + GRACE) => {
+        _ = progress.clock.over(Some(core.load_timeout + GRACE)) => {
             let in_factory = progress.in_factory.load(Relaxed);
             Err(stuck(core, identity, if in_factory { "factory" } else { "constructor" }))
         }

@@ -2,8 +2,8 @@
 //!
 //! * [`plan`](Lookup) says which mods a session would load, in order, from files alone: `discovery` looks at
 //!   folders and packages, `trust` at what of a project may run.
-//! * `load` takes one of them through the load chain: `library` (the bytes that are hashed are the
-//!   bytes that run), `abi_check` (the layout fits), identity, factory.
+//! * `load` takes one of them through the load chain: `checked` (hash and static checks, several mods at once),
+//!   `library` (the bytes that are hashed are the bytes that run), `abi_check` (the layout fits), identity, factory.
 //! * `adapter` is the one way into a mod; `frame` and `services` are all that a mod can ask back.
 //! * `listener` is told something synchronously: `observers` of events, and `channels` between mods.
 //! * `registrations` keeps what mods registered, in registration order.
@@ -15,6 +15,7 @@ mod abi_check;
 mod adapter;
 mod built;
 mod channels;
+mod checked;
 mod clock;
 mod commands;
 mod core;
@@ -30,6 +31,7 @@ mod listener;
 mod load;
 mod log;
 mod observers;
+mod options;
 mod plan;
 mod registrations;
 mod services;
@@ -40,24 +42,33 @@ mod watchdog;
 
 use std::{
     path::{Path, PathBuf},
+    pin::pin,
     sync::{Arc, Mutex, Once, PoisonError, atomic::Ordering::Relaxed},
 };
 
+use futures::StreamExt;
 /// The root module of a mod that is compiled in, as `builtin_mod!` gives it.
 pub use mod_interface::abi::ModRootRef as BuiltIn;
 use mod_interface::types::NoticeLevel;
 use serde::Serialize;
 
+pub(crate) use self::{checked::in_order, options::nearest};
 pub use self::{
     commands::{CommandSpec, ModCommand},
     core::ModHostConfig,
     error::LoadError,
     load::host_facts,
     plan::{Code, Expected, LeftOut, Lookup, Origin, Plan, Planned},
-    trial::{Trial, trial},
+    trial::{Trial, trials},
     trust::{ProjectMods, project_hashes},
 };
-use self::{core::Core, identity::ModIdentity, observers::ObserverSink, registrations::What};
+use self::{
+    core::Core,
+    identity::ModIdentity,
+    load::{Outcome, Ready},
+    observers::ObserverSink,
+    registrations::What,
+};
 use crate::{
     events::Emitter,
     hooks::{Handlers, Mods},
@@ -125,6 +136,8 @@ impl std::fmt::Display for LoadWarning {
 pub struct Loaded {
     /// The mods that are in, in load order.
     pub mods: Vec<LoadedMod>,
+    /// Those that are turned off, by name, and where they come from.
+    pub disabled: Vec<(String, Origin)>,
     /// The others.
     pub warnings: Vec<LoadWarning>,
 }
@@ -167,7 +180,8 @@ impl ModHost {
         }
     }
 
-    /// Loads the mods of `plan`, one after the other, in order.
+    /// Loads the mods of `plan`, one after the other, in order. The bytes of the next ones are read and checked
+    /// meanwhile. Must be polled on a tokio runtime.
     ///
     /// # Errors
     /// A constructor that never returns: no library can be loaded after it in this process. Everything
@@ -175,23 +189,37 @@ impl ModHost {
     pub async fn load(&self, plan: Plan, disabled: impl Fn(&str) -> bool) -> Result<Loaded, LoadError> {
         let problems = plan.problems.into_iter();
         let mut warnings: Vec<_> = problems.map(|(origin, error)| LoadWarning { origin, error }).collect();
-        let mut mods = Vec::new();
-        if plan.mods.iter().any(|planned| matches!(planned.code, Code::Library { .. })) {
-            self.watched.call_once(|| watchdog::start(&self.core));
-        }
-        for planned in plan.mods {
-            let (origin, index) = (planned.origin.clone(), self.core.next_index());
-            match load::load(&self.core, planned, index, &disabled).await {
-                Ok(Some((identity, loaded))) => {
+        let (mut mods, mut turned_off) = (Vec::new(), Vec::new());
+        // The name of a package's mod is known before its bytes are looked at: a disabled one costs nothing.
+        let (off, planned): (Vec<_>, Vec<_>) =
+            plan.mods.into_iter().partition(|planned| planned.name().is_some_and(&disabled));
+        turned_off.extend(off.into_iter().filter_map(|it| Some((it.name()?.to_owned(), it.origin))));
+        let mut ready = pin!(in_order(planned, Ready::new));
+        while let Some(ready) = ready.next().await {
+            let origin = ready.origin.clone();
+            match self.load_one(ready, &disabled).await {
+                Ok(Outcome::Loaded(identity, loaded)) => {
                     mods.push(loaded.clone());
                     self.loaded.lock().unwrap_or_else(PoisonError::into_inner).push((identity, loaded));
                 }
-                Ok(None) => {}
+                Ok(Outcome::Disabled(name)) => turned_off.push((name, origin)),
                 Err(error @ LoadError::Stuck { place: "constructor", .. }) => return Err(error),
                 Err(error) => warnings.push(LoadWarning { origin, error }),
             }
         }
-        Ok(Loaded { mods, warnings })
+        Ok(Loaded { mods, disabled: turned_off, warnings })
+    }
+
+    async fn load_one(&self, ready: Ready, disabled: &impl Fn(&str) -> bool) -> Result<Outcome, LoadError> {
+        if ready.is_library() {
+            self.watched.call_once(|| watchdog::start(&self.core));
+        }
+        load::load(&self.core, ready, self.core.next_index(), disabled).await
+    }
+
+    /// The options that no mod has asked for yet.
+    pub fn unasked_options(&self) -> Vec<String> {
+        self.core.unasked_options()
     }
 
     /// Raises events of the main agent.
@@ -226,6 +254,10 @@ impl ModHost {
 impl Mods for ModHost {
     fn handlers(&self) -> Arc<Handlers> {
         self.core.handlers()
+    }
+
+    fn report_repeated_faults(&self, emitter: &Emitter) {
+        self.core.listener_faults.report_repeats(emitter);
     }
 }
 

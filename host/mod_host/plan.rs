@@ -19,6 +19,16 @@ pub struct Planned {
     pub code: Code,
 }
 
+impl Planned {
+    /// The mod's name, where it is known before its bytes are looked at.
+    pub fn name(&self) -> Option<&str> {
+        match &self.code {
+            Code::BuiltIn { name, .. } => Some(name),
+            Code::Library { expected, .. } => expected.as_ref().map(|expected| expected.name.as_str()),
+        }
+    }
+}
+
 /// The code of a mod.
 pub enum Code {
     /// Compiled into this program.
@@ -133,7 +143,10 @@ impl Lookup<'_> {
         let mut plan = Plan::default();
         for path in self.session {
             let origin = Origin::Session { path: path.to_owned() };
-            plan.take(origin, named(&self.places.cwd.join(path), self.host));
+            plan.take(
+                origin,
+                named(&self.places.cwd.join(path), self.places.cargo_target.as_deref(), self.host),
+            );
         }
         let project = self.places.project.is_some() && *self.project != ProjectMods::None;
         let shadows = if project {
@@ -144,7 +157,6 @@ impl Lookup<'_> {
         self.scope(Scope::User, &shadows, &mut plan);
         if project {
             self.scope(Scope::Project, &BTreeSet::new(), &mut plan);
-            self.tell_what_the_project_turns_off(&mut plan);
         }
         if let ProjectMods::Trusted(trust) = self.project {
             trust::sift(&mut plan, trust, &self.places.cwd);
@@ -162,24 +174,6 @@ impl Lookup<'_> {
     fn finder(&self, scope: Scope) -> Finder<'_> {
         let user_home = self.places.user_home.as_deref();
         Finder { host: self.host, scope, folder: self.places.folder(scope), user_home }
-    }
-
-    fn tell_what_the_project_turns_off(&self, plan: &mut Plan) {
-        let off = |name: &str| self.settings.disabled_by(name) == Some(Scope::Project);
-        let users = plan.mods.iter().filter(|planned| !planned.origin.is_project());
-        let names: Vec<_> = users.filter_map(Planned::name).filter(|name| off(name)).collect();
-        let notices = names.iter().map(|name| format!("the project turns off a mod of the user: {name}"));
-        plan.notices.extend(notices.collect::<Vec<_>>());
-    }
-}
-
-impl Planned {
-    /// The mod's name, where it is known before its library is looked at.
-    pub fn name(&self) -> Option<&str> {
-        match &self.code {
-            Code::BuiltIn { name, .. } => Some(name),
-            Code::Library { expected, .. } => expected.as_ref().map(|expected| expected.name.as_str()),
-        }
     }
 }
 
@@ -203,15 +197,15 @@ impl Plan {
 }
 
 /// What a path that somebody typed names: a library, a directory with a manifest, or a cargo package that
-/// was built.
-pub(crate) fn named(path: &Path, host: &HostFacts) -> Result<Code, LoadError> {
+/// was built, into `cargo_target` or beside its source.
+pub(super) fn named(path: &Path, cargo_target: Option<&Path>, host: &HostFacts) -> Result<Code, LoadError> {
     if !path.is_dir() {
         return Ok(loose(path));
     }
     if path.join(manifest::FILE_NAME).exists() {
         directory(path, host)
     } else {
-        built::library(path).map(|path| loose(&path))
+        built::library(path, cargo_target).map(|path| loose(&path))
     }
 }
 

@@ -201,8 +201,8 @@ mod tests {
             false
         }
 
-        fn call(&self, _: &Arc<HookInput>) -> HookAnswer {
-            HookAnswer::Ready(Ok(None))
+        fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>) {
+            (HookAnswer::Ready(Ok(None)), Some(input))
         }
     }
 
@@ -276,8 +276,8 @@ mod tests {
             false
         }
 
-        fn call(&self, _: &Arc<HookInput>) -> HookAnswer {
-            HookAnswer::Ready(Ok(None))
+        fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>) {
+            (HookAnswer::Ready(Ok(None)), Some(input))
         }
     }
 

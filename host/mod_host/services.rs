@@ -43,15 +43,15 @@ impl Asker {
             Question::Hook(input) => input.scope.emitter.clone(),
             Question::Event(event) => self.core.bus.emitter(Arc::clone(&event.agent_id)),
             Question::Bus(message) => self.core.bus.emitter(Arc::clone(&message.agent_id)),
-            Question::Tool { ctx, .. } => self.core.bus.emitter(Arc::clone(&ctx.agent_id)),
-            Question::None | Question::Factory | Question::Command { .. } => self.core.bus.main(),
+            Question::Tool(call) => self.core.bus.emitter(Arc::clone(&call.ctx.agent_id)),
+            Question::None | Question::Factory | Question::Command(_) => self.core.bus.main(),
         }
     }
 
     fn cancel(&self) -> CancellationToken {
         match &self.question {
             Question::Hook(input) => input.scope.cancel.clone(),
-            Question::Tool { ctx, .. } => ctx.cancel.clone(),
+            Question::Tool(call) => call.ctx.cancel.clone(),
             _ => self.core.shutdown.clone(),
         }
     }
@@ -249,10 +249,10 @@ fn emit(asker: &Asker, event: Emit) -> Result<(), String> {
 }
 
 fn progress(asker: &Asker, text: &str) -> Result<(), String> {
-    let Question::Tool { ctx, .. } = &asker.question else {
+    let Question::Tool(call) = &asker.question else {
         return Err("only a tool that runs can tell its progress".to_owned());
     };
-    (ctx.progress)(text);
+    (call.ctx.progress)(text);
     Ok(())
 }
 

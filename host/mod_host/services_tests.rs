@@ -119,9 +119,14 @@ async fn progress_is_for_tools_that_run() {
         cancel: CancellationToken::new(),
         tool_call_id: "c".into(),
         agent_id: "main".into(),
+        hidden: Arc::new(|_| false),
         progress: Arc::new(move |text| kept.lock().unwrap().push_str(text)),
     };
-    let frame = world.frame(Question::Tool { name: "t".into(), input: "{}".into(), ctx });
+    let frame = world.frame(Question::Tool(Arc::new(crate::mod_host::frame::ToolQuestion {
+        name: "t".into(),
+        input: "{}".into(),
+        ctx,
+    })));
     assert_eq!(frame.call_now("progress", args), done());
     assert_eq!(*told.lock().unwrap(), "half");
 }

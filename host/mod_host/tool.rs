@@ -2,7 +2,7 @@ use std::{convert::Infallible, future::pending, sync::Arc, thread, time::Duratio
 
 use futures::future::BoxFuture;
 use mod_interface::{
-    abi::{Answer, Callable, OwnFrame, decode_tool},
+    abi::{Callable, Completed, OwnFrame, Reply, decode_tool},
     types::{NoticeLevel, ToolOutput, ToolSpec},
 };
 use serde_json::Value;
@@ -10,9 +10,9 @@ use tokio::{sync::oneshot, time::sleep};
 
 use super::{
     Core,
-    adapter::{Entry, enter},
+    adapter::{enter, settle},
     clock::Clock,
-    frame::{ModFrame, Question},
+    frame::{ModFrame, Question, ToolQuestion},
     identity::ModIdentity,
     journal::place,
 };
@@ -44,10 +44,15 @@ impl ModTool {
     }
 
     /// The answer of one call, unless an interruption comes first, or the end of the tool's own time.
-    async fn answer(&self, input: &Value, ctx: ToolContext, emitter: &Emitter) -> Result<Answer, HookFault> {
+    async fn answer(
+        &self,
+        input: &Value,
+        ctx: ToolContext,
+        emitter: &Emitter,
+    ) -> Result<Completed, HookFault> {
         let cancel = ctx.cancel.clone();
-        let (name, input) = (self.spec.name.as_str().into(), input.to_string().into());
-        let question = Question::Tool { name, input, ctx };
+        let (name, input) = (self.spec.name.clone(), input.to_string());
+        let question = Question::Tool(Arc::new(ToolQuestion { name, input, ctx }));
         let clock = Clock::default();
         let frame = ModFrame::new(&self.core, &self.owner, question).timed_by(clock.clone());
         let answer = self.begin(OwnFrame::new(frame))?;
@@ -55,7 +60,7 @@ impl ModTool {
             biased;
             answer = answer => answer.unwrap_or_else(|_| Err(HookFault::Error("it ended without an answer".to_owned()))),
             () = cancel.cancelled() => Err(HookFault::Error("interrupted".to_owned())),
-            fault = self.used_up(&clock) => Err(fault),
+            fault = clock.over(self.core.tool_timeout) => Err(fault),
             never = self.tell_of_a_long_call(emitter) => match never {},
         }
     }
@@ -65,19 +70,21 @@ impl ModTool {
     fn begin(
         &self,
         frame: OwnFrame<ModFrame>,
-    ) -> Result<oneshot::Receiver<Result<Answer, HookFault>>, HookFault> {
+    ) -> Result<oneshot::Receiver<Result<Completed, HookFault>>, HookFault> {
         let (mut sender, receiver) = oneshot::channel();
         let (core, owner, callable) =
             (Arc::clone(&self.core), Arc::clone(&self.owner), self.callable.clone());
         let work = move || {
-            let entry =
-                enter(&core.journal, &owner, place::TOOL, |reply| callable.call(frame.frame(), reply));
+            let mut reply = Reply::default();
+            let entry = enter(&core.journal, &owner, place::TOOL, &mut reply, |reply| {
+                callable.call(frame.frame(), reply)
+            });
             let answer = match entry {
-                Entry::Ready(answer) => Some(answer),
-                Entry::Pending(pending) => core.runtime.block_on(async {
+                None => Some(Ok(reply.completed)),
+                Some(pending) => core.runtime.block_on(async {
                     tokio::select! {
                         biased;
-                        answer = pending.bounded(frame.host().clock(), None) => Some(answer),
+                        answer = pending => Some(answer),
                         () = sender.closed() => None,
                     }
                 }),
@@ -90,13 +97,6 @@ impl ModTool {
         let spawned = thread::Builder::new().name(self.spec.name.clone()).spawn(work);
         spawned.map_err(|error| HookFault::Error(format!("there is no thread to run it on: {error}")))?;
         Ok(receiver)
-    }
-
-    /// Ends when the tool has used up its own time.
-    async fn used_up(&self, clock: &Clock) -> HookFault {
-        let Some(limit) = self.core.tool_timeout else { return pending().await };
-        clock.used_up(limit).await;
-        HookFault::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
     }
 
     async fn tell_of_a_long_call(&self, emitter: &Emitter) -> Infallible {
@@ -119,8 +119,8 @@ impl Tool for ModTool {
             let emitter = self.core.bus.emitter(Arc::clone(&ctx.agent_id));
             let cancel = ctx.cancel.clone();
             let answer = self.answer(&input, ctx, &emitter).await;
-            let output = answer.and_then(|answer| {
-                let output = decode_tool(&answer).map_err(HookFault::Invalid)?;
+            let output = answer.and_then(|completed| {
+                let output = decode_tool(settle(&completed)?).map_err(HookFault::Invalid)?;
                 tool_content(&output.content).map(|()| output)
             });
             output.unwrap_or_else(|fault| {

@@ -59,6 +59,7 @@ fn context(cancel: &CancellationToken) -> ToolContext {
         tool_call_id: "c".into(),
         agent_id: "main".into(),
         progress: Arc::new(|_| ()),
+        hidden: Arc::new(|_| false),
     }
 }
 

@@ -7,11 +7,13 @@ use std::{
     time::Duration,
 };
 
+use futures::{Stream, StreamExt};
 use mod_interface::types::{AgentEvent, EventPayload};
 use serde::Serialize;
 
 use super::{
-    LoadError, LoadedMod, ModHost, ModHostConfig, Origin, Plan, Planned, Registered, host_facts, plan,
+    LoadError, LoadedMod, ModHost, ModHostConfig, Origin, Planned, Registered, host_facts, in_order,
+    load::Ready, plan,
 };
 use crate::{events::EventBus, tools::ToolSet, ui::Headless};
 
@@ -28,12 +30,24 @@ pub struct Trial {
     pub warnings: Vec<String>,
 }
 
-/// Loads the mod at `path`, as `--mod` would, and runs its factory, with nobody there to answer it. It
-/// has `limit` to do so.
-///
-/// # Errors
-/// Why it does not load.
-pub async fn trial(path: PathBuf, cwd: PathBuf, limit: Duration) -> Result<Trial, LoadError> {
+/// Loads each of these mods as `--mod` would, one after the other, as if it were the only one, and runs its factory,
+/// with nobody there to answer it. It has `limit` to do so. An error is why it does not load.
+pub fn trials(
+    paths: Vec<PathBuf>,
+    cwd: PathBuf,
+    limit: Duration,
+) -> impl Stream<Item = Result<Trial, LoadError>> {
+    let ready = in_order(paths, |path| {
+        let origin = Origin::Session { path: path.clone() };
+        plan::named(&path, None, &host_facts()).map(|code| Ready::new(Planned { origin, code }))
+    });
+    ready.then(move |ready| {
+        let cwd = cwd.clone();
+        async move { trial(ready?, cwd, limit).await }
+    })
+}
+
+async fn trial(ready: Ready, cwd: PathBuf, limit: Duration) -> Result<Trial, LoadError> {
     let bus = EventBus::new();
     let warnings = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&warnings);
@@ -54,12 +68,7 @@ pub async fn trial(path: PathBuf, cwd: PathBuf, limit: Duration) -> Result<Trial
         journal_dir: None,
         log_file: None,
     });
-    let origin = Origin::Session { path: path.clone() };
-    let planned = Planned { origin, code: plan::named(&path, &host_facts())? };
-    let mut loaded = host.load(Plan { mods: vec![planned], ..Plan::default() }, |_| false).await?;
-    if let Some(warning) = loaded.warnings.pop() {
-        return Err(warning.error);
-    }
+    host.load_one(ready, &|_| false).await?;
     let (loaded, registered) = host.mods().remove(0);
     let warnings = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(Trial { loaded, registered, warnings })

@@ -39,6 +39,19 @@ const HAND_WRITTEN: &str = r#"{
 "#;
 
 #[test]
+fn what_a_crash_left_of_an_edit_is_swept_by_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [".edit-a1b2c3", "settings.json", "other"] {
+        fs::write(folder.path().join(name), "{}").unwrap();
+    }
+    edit(&folder.path().join("settings.json"), |document| document.set(&["model"], &json!("a/b"))).unwrap();
+    let mut names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["other", "settings.json"]);
+}
+
+#[test]
 fn an_appended_element_leaves_everything_else_as_it_was_written() {
     let after = edited(HAND_WRITTEN, |document| document.append(&["mods", "sources"], &json!("npm:last")));
     let (head, tail) = HAND_WRITTEN.split_once("        ],\n").unwrap();

@@ -101,6 +101,13 @@ impl Mods {
             .find(|scope| self.layer(*scope).disabled.iter().any(|disabled| disabled == name))
     }
 
+    /// What the user is to know of a mod of that name, which is not the project's own and does not load: that
+    /// the project turns it off.
+    pub fn turned_off_by_project(&self, name: &str) -> Option<String> {
+        let by_project = self.disabled_by(name) == Some(Scope::Project);
+        by_project.then(|| format!("the project turns off a mod of the user: {name}"))
+    }
+
     /// How long a hook may take of its own time; `None` is for ever.
     pub fn hook_timeout(&self) -> Option<Duration> {
         timeout(self.project.hook_timeout_ms.or(self.user.hook_timeout_ms), HOOK_TIMEOUT)

@@ -37,6 +37,8 @@ pub struct Places {
     pub cwd: PathBuf,
     /// The user's home folder, which `~` stands for.
     pub user_home: Option<PathBuf>,
+    /// Where cargo puts what it builds, when that is not beside the source.
+    pub cargo_target: Option<PathBuf>,
 }
 
 impl Places {
@@ -55,7 +57,7 @@ impl Places {
             None => user_home.as_ref().ok_or(Error::NoHome)?.join(FOLDER),
         };
         let project = Some(cwd.join(FOLDER)).filter(|project| !same_folder(project, &home));
-        Ok(Self { home, project, cwd, user_home })
+        Ok(Self { home, project, cwd, user_home, cargo_target: None })
     }
 
     /// The folder of `scope`; the user's where there is no project scope.

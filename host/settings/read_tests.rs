@@ -145,6 +145,36 @@ fn a_file_that_is_no_json_is_named_with_the_place() {
 }
 
 #[test]
+fn a_key_that_is_there_twice_is_refused_with_its_line() {
+    let cases = [
+        (
+            "{\n  \"permissions\": {\"deny\": [\"a\"]},\n  \"permissions\": {}\n}",
+            "settings.json: `permissions` is there twice, the second time on line 3; make one of both",
+        ),
+        (
+            r#"{"permissions": {"deny": ["a"], "allow": [], "deny": []}}"#,
+            "settings.json: `permissions.deny` is there twice, the second time on line 1; make one of both",
+        ),
+        (
+            "{\"mods\": {\"sources\": [\"x\", {\"source\": \"a\",\r\n\"\\u0073ource\": \"b\"}]}}",
+            "settings.json: `mods.sources[1].source` is there twice, the second time on line 2; make one of both",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(error(text), expected);
+        let folder = Folder::new(text);
+        let edited = crate::settings::edit(&folder.0.path().join("settings.json"), |document| {
+            document.set(&["model"], &serde_json::json!("a/b"))
+        });
+        assert_eq!(folder.bare(&edited.unwrap_err().to_string()), expected);
+    }
+    assert_eq!(
+        warnings(r#"{"permissions": {"deny": []}, "mods": {"sources": [{"source": "a"}, {"source": "b"}]}}"#),
+        [""; 0]
+    );
+}
+
+#[test]
 fn an_unknown_key_is_a_warning_with_the_key_that_was_probably_meant() {
     assert_eq!(
         warnings(r#"{"modle": "x", "mods": {"disable": [], "hook_timeout_ms": 3}, "theme": {"dark": true}}"#),

@@ -6,6 +6,9 @@ use std::{
 
 use super::{Error, Result};
 
+/// What the name of a file begins with that is not whole yet.
+const UNFINISHED: &str = ".edit-";
+
 /// Puts `bytes` in the place of the file at `path`, whole or not at all. A link stays a link, and the
 /// file keeps its permissions; a new one gets those that are usual.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -17,7 +20,7 @@ fn try_replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = target.parent().ok_or(io::ErrorKind::InvalidFilename)?;
     fs::create_dir_all(folder)?;
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".cmd-");
+    builder.prefix(UNFINISHED);
     #[cfg(unix)]
     builder.permissions(permissions_of(target));
     let mut file = builder.tempfile_in(folder)?;
@@ -37,13 +40,17 @@ fn permissions_of(target: &Path) -> fs::Permissions {
 }
 
 /// Keeps other processes out of `path`'s folder until it is dropped, so that two that read, change and
-/// write do not undo each other's change. A file system without locks is used without.
+/// write do not undo each other's change. A file system without locks is used without. What a crash left of such
+/// files is swept.
 pub(super) fn lock(path: &Path) -> Result<Option<File>> {
     let Some(folder) = path.parent() else { return Ok(None) };
     fs::create_dir_all(folder).map_err(failed(path))?;
     let held = to_lock(folder).map_err(failed(path))?;
     match held.lock() {
-        Ok(()) => Ok(Some(held)),
+        Ok(()) => {
+            sweep(folder);
+            Ok(Some(held))
+        }
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
         Err(source) => Err(failed(path)(source)),
     }
@@ -55,6 +62,14 @@ fn to_lock(folder: &Path) -> io::Result<File> {
     return File::open(folder);
     #[cfg(not(unix))]
     File::options().create(true).truncate(false).write(true).open(folder.join(".lock"))
+}
+
+/// Removes what was never finished: nobody else is writing here now. What cannot be removed does no harm.
+fn sweep(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED)) {
+        let _ = fs::remove_file(entry.path());
+    }
 }
 
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {

@@ -46,12 +46,33 @@ pub(crate) fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, 
     }
 }
 
+/// What the name of a file begins with that is not whole yet.
+const UNFINISHED: &str = ".tmp-";
+
 /// Replaces a file: temporary file beside it, sync, rename, sync of the folder.
 pub(crate) fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
+    write_atomic_by(path.parent().unwrap_or(Path::new(".")), path, bytes, mode)
+}
+
+/// Removes from a folder what a crash left of files; nobody else may be writing there.
+pub(crate) fn sweep(folder: &Path) -> Result<(), Error> {
+    for entry in fs::read_dir(folder).at("list", folder)? {
+        let entry = entry.at("list", folder)?;
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            fs::remove_file(entry.path()).at("remove", &entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// The same with the temporary file in a folder of the same file system.
+pub(crate) fn write_atomic_by(temporary: &Path, path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).at("create", folder)?;
-    let mut file =
-        tempfile::Builder::new().prefix(".tmp-").tempfile_in(folder).at("create a file in", folder)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(UNFINISHED)
+        .tempfile_in(temporary)
+        .at("create a file in", temporary)?;
     file.write_all(bytes).at("write", path)?;
     set_mode(file.path(), mode)?;
     file.as_file().sync_all().at("sync", path)?;

@@ -28,11 +28,18 @@ pub fn hash_bytes(bytes: &[u8]) -> FileHash {
 /// `E_IO` when the file cannot be read.
 pub fn hash_file(path: &Path) -> Result<FileHash, Error> {
     let mut file = disk::open(path).at("open", path)?;
-    copy_hashed(&mut file, &mut io::sink()).at("read", path)
+    let failed = |(CopyError::Read(error) | CopyError::Write(error))| error;
+    copy_hashed(&mut file, &mut io::sink()).map_err(failed).at("read", path)
+}
+
+/// Which side of a copy failed.
+pub(crate) enum CopyError {
+    Read(io::Error),
+    Write(io::Error),
 }
 
 /// Copies, and hashes what was copied.
-pub(crate) fn copy_hashed(from: &mut dyn Read, to: &mut dyn Write) -> io::Result<FileHash> {
+pub(crate) fn copy_hashed(from: &mut dyn Read, to: &mut dyn Write) -> Result<FileHash, CopyError> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     let mut size = 0;
@@ -43,10 +50,10 @@ pub(crate) fn copy_hashed(from: &mut dyn Read, to: &mut dyn Write) -> io::Result
             }
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
+            Err(error) => return Err(CopyError::Read(error)),
         };
         hasher.update(&buffer[..count]);
-        to.write_all(&buffer[..count])?;
+        to.write_all(&buffer[..count]).map_err(CopyError::Write)?;
         size += count as u64;
     }
 }

@@ -194,7 +194,7 @@ fn a_damaged_archive_changes_nothing() {
         fs::write(folders.work().join(name), bytes).unwrap();
         let ran = folders.cmd(&["mods", "add", "-g", name]).run();
         assert_eq!((ran.code(), &*ran.stdout), (1, ""), "{name}");
-        let told = "error: the archive is damaged or is not a .tgz, get it anew: ";
+        let told = "error: the archive cannot be used, get it anew or make it anew with cmd mods pack: ";
         assert!(ran.stderr.starts_with(told) && ran.stderr.ends_with(" [E_ARCHIVE]\n"), "{}", ran.stderr);
         let files = ["settings.json", "mods.lock"].map(|file| folders.home().join(file).exists());
         assert_eq!(files, [false, false], "{name}");
@@ -215,8 +215,8 @@ fn a_projects_mod_is_told_to_wait_for_trust() {
     assert_eq!(ran.told(), (0, told, ""));
     assert!(folders.work().join(".commandcode/mods.lock").exists());
     assert_eq!(fs::read_dir(folders.home()).unwrap().count(), 0);
-    let list = "warning: the workspace is not trusted: its own mods are not looked at\n\
-                There are no mods. Install one with cmd mods add.\n";
+    let list = "warning: the workspace is not trusted: its own mods are not looked at, and do not load before cmd mods trust\n\
+                No mod loads here.\n";
     assert_eq!(folders.cmd(&["mods", "list"]).run().told(), (0, list, ""));
     let plain = folders.play(&calls("count_todos", json!({})), &["--output-format", "stream-json"]).run();
     assert_eq!(plain.events_of("tool_completed"), [Value::Null; 0]);

@@ -220,9 +220,11 @@ fn threat_5_what_is_loaded_is_what_was_hashed_whatever_happens_to_the_file() {
         let load = |_| {
             let args = ["mods", "trial-load", "--limit-ms", "10000", folder.to_str().unwrap()];
             let ran = folders.cmd(&args).env("MISBEHAVING_CONSTRUCTOR", &mark).run();
-            match ran.code() {
-                0 => serde_json::from_str::<Value>(&ran.stdout).unwrap()["name"].as_str().unwrap().to_owned(),
-                _ => ran.stderr.trim_end().rsplit(' ').next().unwrap().to_owned(),
+            assert_eq!(ran.code(), 0, "{ran:?}");
+            let told: Value = serde_json::from_str(ran.stdout.trim()).unwrap();
+            match told["loaded"]["name"].as_str() {
+                Some(name) => name.to_owned(),
+                None => told["refused"].as_str().unwrap().rsplit(' ').next().unwrap().to_owned(),
             }
         };
         let told = (0..60).map(load).collect();

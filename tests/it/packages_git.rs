@@ -89,3 +89,54 @@ fn threat_17_transports_that_nobody_allowed_are_not_used() {
         server.cmd(&folders, &["mods", "add", "-g", "-y", "owner/repo"]).env("GIT_ALLOW_PROTOCOL", "").run();
     assert!(ran.code() == 1 && ran.stderr.contains("not allowed"), "{ran:?}");
 }
+
+#[test]
+fn another_version_of_an_entry_that_a_person_wrote_changes_its_version_alone() {
+    let (server, folders) = (GitServer::start(), Folders::new());
+    let cmd = |args: &[&str]| server.cmd(&folders, &[&["mods"], args].concat()).run();
+    for version in ["0.3.7", "0.3.8"] {
+        server.commit("owner/repo", |tree| mod_folder_at(tree, 1, version));
+        server.git("owner/repo", &["tag", version]);
+    }
+    let settings = folders.home().join("settings.json");
+    let by_hand = "{\n\t/* order */ \"zzz\": {}, \"mods\": {\n\t\t\"sources\": [\n\t\t\t\"../gone\", // not here\n\t\t\t{ \"mods\": [\"*\", \"!x\"], /* of */ \"source\": \"owner/repo@0.3.7\" } // the guard\n\t\t], \"disabled\": []\n\t}\n}\n";
+    fs::write(&settings, by_hand).unwrap();
+    assert_eq!(cmd(&["add", "-g", "-y", "owner/repo@0.3.7"]).code(), 0);
+    assert_eq!(fs::read_to_string(&settings).unwrap(), by_hand);
+    assert_eq!(cmd(&["add", "-g", "-y", "https://github.com/owner/repo@0.3.8"]).code(), 0);
+    let after = by_hand.replace("owner/repo@0.3.7", "https://github.com/owner/repo@0.3.8");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), after);
+    for command in [&["update"][..], &["verify", "--fix"], &["update", "--rollback", "owner/repo"]] {
+        cmd(command);
+        assert_eq!(fs::read_to_string(&settings).unwrap(), after, "{command:?}");
+    }
+    assert_eq!(cmd(&["remove", "-g", "owner/repo"]).code(), 0);
+    let entry = "\t\t\t{ \"mods\": [\"*\", \"!x\"], /* of */ \"source\": \"https://github.com/owner/repo@0.3.8\" } // the guard\n";
+    let left = fs::read_to_string(&settings).unwrap();
+    assert_eq!(left.replace("\"../gone\" //", "\"../gone\", //"), after.replace(entry, ""));
+}
+
+#[test]
+fn an_update_that_is_locked_installs_what_is_locked_and_resolves_nothing() {
+    let (server, folders) = (GitServer::start(), Folders::new());
+    let cmd = |args: &[&str]| server.cmd(&folders, &[&["mods"], args].concat()).run();
+    server.commit("owner/repo", |tree| mod_folder_at(tree, 1, "0.3.7"));
+    assert_eq!(cmd(&["add", "-g", "-y", "owner/repo"]).code(), 0);
+    server.commit("owner/repo", |tree| mod_folder_at(tree, 1, "0.3.8"));
+    // As on another machine, which has settings and lock alone.
+    let store = folders.home().join("mods");
+    let removed =
+        std::process::Command::new("sh").args(["-c", "chmod -R u+w $0; rm -r $0"]).arg(store).status();
+    assert!(removed.unwrap().success());
+    assert_eq!(cmd(&["update", "--locked"]).told(), (0, &*format!("{ID}  user  restored\n"), ""));
+    let lock = fs::read_to_string(folders.home().join("mods.lock")).unwrap();
+    folders.settings(&json!({ "mods": { "sources": ["owner/repo@main", "owner/other"] } }));
+    let told = format!(
+        "{ID}  user  FAILED, settings and lock do not agree, run cmd mods update: the settings ask for owner/repo@main, \
+         the lock has: owner/repo [E_LOCK_OUTDATED]\n\
+         git:github.com/owner/other  user  FAILED, settings and lock do not agree, run cmd mods update: the lock has no \
+         entry for: owner/other [E_LOCK_OUTDATED]\n"
+    );
+    assert_eq!(cmd(&["update", "--locked"]).told(), (1, &*told, ""));
+    assert_eq!(fs::read_to_string(folders.home().join("mods.lock")).unwrap(), lock);
+}

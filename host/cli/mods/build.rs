@@ -9,6 +9,8 @@ use std::{
 use anyhow::{Context, bail};
 use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
 
+use crate::cli::process::SIGN_PASSWORD;
+
 /// Builds a mod's library in release. Cargo's own messages go where this program's do. `cargo` is the
 /// program to call.
 pub(super) fn library(cargo: &Path, package: &Package) -> anyhow::Result<PathBuf> {
@@ -17,6 +19,8 @@ pub(super) fn library(cargo: &Path, package: &Package) -> anyhow::Result<PathBuf
         .args(["--package", &package.id.repr])
         .arg("--manifest-path")
         .arg(&package.manifest_path)
+        // Build scripts are other people's code.
+        .env_remove(SIGN_PASSWORD)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

@@ -5,12 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use futures::StreamExt;
 use registry::{FileHash, HostFacts, Metadata, hash_bytes, object, version::show};
 use serde::Serialize;
 
+use super::UNTRUSTED;
 use crate::{
     builtin, files,
-    mod_host::{Code, Expected, LeftOut, LoadError, Lookup, Origin, Plan, Planned, ProjectMods},
+    mod_host::{Code, Expected, LeftOut, LoadError, Lookup, Origin, Plan, Planned, ProjectMods, in_order},
     settings::{KnownMods, Loaded, Mods, Places, Trust},
 };
 
@@ -73,7 +75,7 @@ pub(super) enum State {
 
 /// Finds every mod, in load order, and what stands in the way of the rest. Nothing is run; nothing of a
 /// project that is not trusted is opened. The lines that come with it are for the user to know.
-pub(super) fn find(
+pub(super) async fn find(
     places: &Places,
     loaded: &Loaded,
     facts: &HostFacts,
@@ -85,18 +87,23 @@ pub(super) fn find(
     let lookup = Lookup { places, settings: &settings.mods, host: facts, session: &[], project: &project };
     let Plan { mods, left_out, problems, mut notices } = lookup.plan().with_built_ins(builtin::roots());
     if places.project.as_deref().is_some_and(Path::exists) && !trusted {
-        notices.push("the workspace is not trusted: its own mods are not looked at".to_owned());
+        notices.push(UNTRUSTED.to_owned());
     }
-    let mut found: Vec<_> = mods.into_iter().map(|planned| look(planned, facts)).collect();
+    let for_here = facts.clone();
+    let all = mods.into_iter().map(|planned| (planned, None));
+    let all = all.chain(left_out.into_iter().map(|(planned, why)| (planned, Some(why))));
+    let look = move |(planned, why): (Planned, Option<LeftOut>)| {
+        let found = look(planned, &for_here);
+        match why {
+            None => found,
+            Some(why) => Found { state: why.into(), ..found },
+        }
+    };
+    let mut found: Vec<_> = in_order(all.collect(), look).collect().await;
     judge(&mut found, &settings.mods);
-    found.extend(left_out.into_iter().map(|(planned, why)| {
-        let state = match why {
-            LeftOut::Filtered => State::Filtered,
-            LeftOut::Untrusted => State::Untrusted,
-            LeftOut::Shadowed => State::Shadowed("the project names the same package".to_owned()),
-        };
-        Found { state, ..look(planned, facts) }
-    }));
+    let others = found.iter().filter(|found| found.state == State::Disabled && !found.origin.is_project());
+    let names = others.filter_map(|found| found.name.as_deref());
+    notices.extend(names.filter_map(|name| settings.mods.turned_off_by_project(name)));
     let known = KnownMods::load(places)?;
     for found in found.iter_mut().filter(|found| found.hash == Some(HashState::Unlocked)) {
         if let (Some(library), Some(sha256)) = (&found.library, &found.sha256)
@@ -108,6 +115,16 @@ pub(super) fn find(
     let problems = problems.into_iter();
     found.extend(problems.map(|(origin, error)| Found { state: failed(&error), ..unknown(origin) }));
     Ok((found, notices))
+}
+
+impl From<LeftOut> for State {
+    fn from(why: LeftOut) -> Self {
+        match why {
+            LeftOut::Filtered => Self::Filtered,
+            LeftOut::Untrusted => Self::Untrusted,
+            LeftOut::Shadowed => Self::Shadowed("the project names the same package".to_owned()),
+        }
+    }
 }
 
 fn failed(error: &LoadError) -> State {

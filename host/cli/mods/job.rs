@@ -4,6 +4,12 @@ use std::{
     cell::RefCell,
     io::{self, BufRead, Write},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::Ordering::Relaxed,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
     time::Duration,
 };
 
@@ -15,15 +21,19 @@ use registry::{
     settings::Signing,
 };
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Context,
-    trial::{Trial, Trials},
+    trial::{self, Trial, Trials},
 };
 use crate::{
     cli::{args::Fetching, output::one_line},
     settings::{Loaded, Places, Scope, Settings, SigningMode},
 };
+
+/// How often it is looked whether the user wants to go on, while they are asked.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// All that an installation into a scope needs.
 #[derive(Clone)]
@@ -39,6 +49,7 @@ pub(super) struct Job {
     exe: PathBuf,
     cwd: PathBuf,
     limit: Duration,
+    cancel: CancellationToken,
 }
 
 /// Who is asked.
@@ -73,6 +84,7 @@ impl Context<'_> {
             exe: self.process.exe.clone(),
             cwd: places.cwd.clone(),
             limit: loaded.merge(false).mods.load_timeout(),
+            cancel: self.cancel.clone(),
         }
     }
 }
@@ -114,6 +126,11 @@ impl Job {
         work: impl FnOnce(&Installer<'_>) -> T + Send + 'static,
     ) -> anyhow::Result<(T, Vec<Trial>)> {
         let handle = Handle::current();
+        let (cancel, interrupted) = (self.cancel.clone(), Arc::clone(&self.fetching.interrupted));
+        tokio::spawn(async move {
+            cancel.cancelled().await;
+            interrupted.store(true, Relaxed);
+        });
         Ok(tokio::task::spawn_blocking(move || self.work(&handle, work)).await?)
     }
 
@@ -155,11 +172,12 @@ impl Job {
         let declined = |reason: &str| registry::Error::Declined { reason: reason.to_owned() };
         let mut err = anstream::stderr();
         let asked = write!(err, "{}", review(offer)).and_then(|()| match self.asked {
-            Asked::User => confirm(&mut io::stdin().lock(), &mut err),
+            Asked::User => self.confirm(|| line(&mut io::stdin().lock()), &mut err),
             Asked::Missing | Asked::NoNeed => Ok(false),
         });
         match asked {
             Ok(true) => Ok(()),
+            Ok(false) if self.cancel.is_cancelled() => Err(registry::Error::Interrupted),
             Ok(false) if self.asked == Asked::Missing => {
                 Err(declined("nobody is here to be asked, run it again with --yes if this is what you want"))
             }
@@ -168,19 +186,43 @@ impl Job {
         }
     }
 
-    /// Loads the mods of an unpacked package, each in a child process.
+    /// Asks, and waits for an answer. Everything but a yes is a no, and so is an interruption. Who reads may not
+    /// come back before the process ends.
+    fn confirm(
+        &self,
+        read: impl FnOnce() -> io::Result<String> + Send + 'static,
+        out: &mut impl Write,
+    ) -> io::Result<bool> {
+        write!(out, "Install it? [y/N] ")?;
+        out.flush()?;
+        let (send, receive) = mpsc::channel();
+        thread::Builder::new().name("answer".to_owned()).spawn(move || send.send(read()))?;
+        let answer = loop {
+            match receive.recv_timeout(LOOK) {
+                Ok(answer) => break answer?,
+                Err(_) if self.cancel.is_cancelled() => break String::new(),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break String::new(),
+            }
+        };
+        Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    }
+
+    /// Loads the mods of an unpacked package, in a child process.
     pub(super) async fn try_all(&self, root: &Path) -> Result<Vec<Trial>, registry::Error> {
-        let trials = Trials { exe: &self.exe, cwd: &self.cwd, limit: self.limit };
-        let mut done = Vec::new();
+        let trials = Trials { exe: &self.exe, cwd: &self.cwd, limit: self.limit, cancel: &self.cancel };
         let contents = registry::contents(root)?;
-        for found in &contents.mods {
-            // One without a library for this machine is a warning of the installation.
-            let Ok(artifact) = found.manifest.choose(&self.facts) else { continue };
-            let library = found.folder(root).join(&artifact.file);
-            let tried = trials.run(&found.manifest.name, &library).await;
-            done.push(tried.map_err(|error| registry::Error::Declined { reason: error.to_string() })?);
-        }
-        Ok(done)
+        // One without a library for this machine is a warning of the installation.
+        let mods = contents.mods.iter().filter_map(|found| {
+            let artifact = found.manifest.choose(&self.facts).ok()?;
+            Some((found.manifest.name.clone(), found.folder(root).join(&artifact.file)))
+        });
+        let tried = trials.run(&mods.collect::<Vec<_>>()).await.into_iter();
+        let failed = |error| match error {
+            trial::Error::Interrupted => registry::Error::Interrupted,
+            error => registry::Error::Declined { reason: error.to_string() },
+        };
+        tried.map(|tried| tried.map_err(failed)).collect()
     }
 }
 
@@ -213,13 +255,10 @@ fn keep_indent(line: &str) -> String {
     format!("{}{}", " ".repeat(indent), one_line(line))
 }
 
-/// Asks, and waits for an answer. Everything but a yes is a no.
-fn confirm(input: &mut impl BufRead, out: &mut impl Write) -> io::Result<bool> {
-    write!(out, "Install it? [y/N] ")?;
-    out.flush()?;
-    let mut answer = String::new();
-    input.read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+fn line(input: &mut impl BufRead) -> io::Result<String> {
+    let mut line = String::new();
+    input.read_line(&mut line)?;
+    Ok(line)
 }
 
 /// Tells how far it is, on a terminal; elsewhere only that it waits.
@@ -242,14 +281,46 @@ fn show(bar: &ProgressBar, step: Step) {
 mod tests {
     use super::*;
 
+    fn job(cancel: &CancellationToken) -> Job {
+        Job {
+            scope_root: PathBuf::new(),
+            allowed: Allowed::default(),
+            asked: Asked::User,
+            tried: false,
+            facts: HostFacts { interface: (1, 0), target: String::new(), glibc: None },
+            signing: Signing::default(),
+            fetching: FetchOptions::default(),
+            wait: false,
+            exe: PathBuf::new(),
+            cwd: PathBuf::new(),
+            limit: Duration::ZERO,
+            cancel: cancel.clone(),
+        }
+    }
+
     #[test]
     fn only_a_yes_is_one() {
         for (answer, expected) in
             [("y\n", true), (" YES \n", true), ("n\n", false), ("\n", false), ("", false)]
         {
-            let mut out = Vec::new();
-            assert_eq!(confirm(&mut answer.as_bytes(), &mut out).unwrap(), expected, "{answer:?}");
+            let (mut out, job) = (Vec::new(), job(&CancellationToken::new()));
+            assert_eq!(
+                job.confirm(|| line(&mut answer.as_bytes()), &mut out).unwrap(),
+                expected,
+                "{answer:?}"
+            );
             assert_eq!(String::from_utf8(out).unwrap(), "Install it? [y/N] ");
         }
+    }
+
+    #[test]
+    fn a_question_that_is_interrupted_is_not_waited_for() {
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let never = || {
+            thread::park();
+            Ok("y".to_owned())
+        };
+        assert!(!job(&cancel).confirm(never, &mut Vec::new()).unwrap());
     }
 }

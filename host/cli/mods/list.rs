@@ -3,13 +3,12 @@ use std::{
     io::{self, Write},
 };
 
-use futures::StreamExt;
 use serde::Serialize;
 
 use super::{
-    Context,
+    Context, UNTRUSTED,
     found::{Found, State, find},
-    trial::Trials,
+    trial::{self, Trials},
 };
 use crate::{
     cli::{
@@ -19,9 +18,6 @@ use crate::{
     mod_host::Origin,
     settings,
 };
-
-/// How many mods are tried at a time.
-const AT_ONCE: usize = 4;
 
 /// Every mod, in load order, and then what could not be loaded.
 #[derive(Debug, Serialize)]
@@ -36,12 +32,10 @@ impl Context<'_> {
     pub(super) async fn list(&mut self, args: &ListArgs) -> anyhow::Result<Exit> {
         let places = self.places(&args.common.workspace)?;
         let settings = settings::load(&places)?;
-        let (mut mods, notices) = find(&places, &settings, &self.facts)?;
+        let (mut mods, notices) = find(&places, &settings, &self.facts).await?;
         if !args.unloaded {
             let limit = settings.merge(false).mods.load_timeout();
-            let trials = self.trials(&places, limit);
-            let tried = futures::stream::iter(mods).map(|found| tried(&trials, found));
-            mods = tried.buffered(AT_ONCE).collect().await;
+            try_all(&self.trials(&places, limit), &mut mods).await?;
         }
         let failed = mods.iter().any(|found| matches!(found.state, State::Failed(_)));
         let warnings = [settings.warnings, notices].concat();
@@ -50,19 +44,27 @@ impl Context<'_> {
     }
 }
 
-/// The mod with what a trial of it told, if a session would load it from a file.
-async fn tried(trials: &Trials<'_>, mut found: Found) -> Found {
-    if let (State::Found, Some(name), Some(library)) = (&found.state, &found.name, &found.library) {
-        match trials.run(name, library).await {
+/// Adds to the mods that a session would load from a file what a trial of them tells.
+async fn try_all(trials: &Trials<'_>, mods: &mut [Found]) -> Result<(), trial::Error> {
+    let (mut found, mut candidates) = (Vec::new(), Vec::new());
+    for mod_of in mods.iter_mut().filter(|found| found.state == State::Found) {
+        if let (Some(name), Some(library)) = (&mod_of.name, &mod_of.library) {
+            candidates.push((name.clone(), library.clone()));
+            found.push(mod_of);
+        }
+    }
+    for (found, tried) in found.into_iter().zip(trials.run(&candidates).await) {
+        match tried {
             Ok(trial) => {
                 found.state = State::Loaded;
                 found.registered = trial.registered;
                 found.warnings.extend(trial.warnings);
             }
+            Err(error @ trial::Error::Interrupted) => return Err(error),
             Err(error) => found.state = State::Failed(error.to_string()),
         }
     }
-    found
+    Ok(())
 }
 
 impl Report for List {
@@ -71,7 +73,13 @@ impl Report for List {
             writeln!(out, "warning: {}", one_line(warning))?;
         }
         if self.mods.is_empty() {
-            return writeln!(out, "There are no mods. Install one with cmd mods add.");
+            let waits = self.warnings.iter().any(|warning| warning == UNTRUSTED);
+            let text = if waits {
+                "No mod loads here."
+            } else {
+                "There are no mods. Install one with cmd mods add."
+            };
+            return writeln!(out, "{text}");
         }
         let heads = ["NAME", "VERSION", "INTERFACE", "SCOPE", "STATE", "SOURCE"].map(str::to_owned);
         let rows: Vec<_> = self.mods.iter().map(row).collect();

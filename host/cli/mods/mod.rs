@@ -10,6 +10,7 @@ mod lock;
 mod pack;
 mod packages;
 mod remove;
+mod sign;
 mod trial;
 mod trust;
 mod update;
@@ -24,6 +25,7 @@ use std::{
 };
 
 use registry::HostFacts;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     args::{ModsCommand, Workspace},
@@ -33,11 +35,17 @@ use super::{
 };
 use crate::settings::Places;
 
+/// What is said of a project whose mods do not count. Commands that only look open nothing of it.
+const UNTRUSTED: &str =
+    "the workspace is not trusted: its own mods are not looked at, and do not load before cmd mods trust";
+
 /// What the commands work with.
 pub(super) struct Context<'a> {
     pub(super) process: &'a Process,
     pub(super) facts: HostFacts,
     pub(super) streams: Streams<'a>,
+    /// Interrupts the command.
+    pub(super) cancel: CancellationToken,
 }
 
 impl Context<'_> {
@@ -54,10 +62,10 @@ impl Context<'_> {
             ModsCommand::Lock(args) => self.lock(args),
             ModsCommand::Trust(args) => self.trust(args).await,
             ModsCommand::Untrust(args) => self.untrust(args),
-            ModsCommand::TrialLoad { path, limit_ms } => {
+            ModsCommand::TrialLoad { paths, limit_ms } => {
                 let limit = Duration::from_millis(*limit_ms);
-                let told = trial::load(self.typed(path), self.process.cwd.clone(), limit).await?;
-                writeln!(self.streams.out, "{told}")?;
+                let paths = paths.iter().map(|path| self.typed(path)).collect();
+                trial::load(paths, self.process.cwd.clone(), limit, self.streams.out).await?;
                 Ok(Exit::Success)
             }
         }
@@ -74,6 +82,6 @@ impl Context<'_> {
 
     /// Loads mods in child processes of this program, each within `limit`.
     fn trials<'p>(&'p self, places: &'p Places, limit: Duration) -> trial::Trials<'p> {
-        trial::Trials { exe: &self.process.exe, cwd: &places.cwd, limit }
+        trial::Trials { exe: &self.process.exe, cwd: &places.cwd, limit, cancel: &self.cancel }
     }
 }

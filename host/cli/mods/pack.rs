@@ -1,14 +1,21 @@
-use std::{io::Write, path::PathBuf};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context as _;
 use registry::{Metadata, PackArtifact, PackInput, version::show};
 use serde::Serialize;
 
-use super::{Context, build};
+use super::{
+    Context, build,
+    sign::{Password, Signer},
+};
 use crate::{
     cli::{
         args::PackArgs,
         output::{Exit, Report},
+        process::Hidden,
     },
     files,
 };
@@ -22,6 +29,8 @@ struct Packed {
     version: String,
     interface: String,
     targets: Vec<String>,
+    /// The key that it is signed with.
+    signer: Option<String>,
 }
 
 impl Context<'_> {
@@ -49,15 +58,26 @@ impl Context<'_> {
             // Without the `.` in its middle that stands for here.
             out_dir: self.typed(&args.out).components().collect(),
         };
+        let signer = args.sign_with.as_deref().map(|key| self.signer(key)).transpose()?;
         let report = Packed {
-            archive: registry::pack(&input)?,
+            archive: signed(&input, signer.as_ref())?,
             name: first.name.clone(),
             version: first.version.to_string(),
             interface: show(first.interface),
             targets: input.artifacts.into_iter().map(|artifact| artifact.target).collect(),
+            signer: signer.map(|signer| signer.public),
         };
         self.streams.report(&report, args.json)?;
         Ok(Exit::Success)
+    }
+
+    fn signer(&self, key: &Path) -> anyhow::Result<Signer> {
+        let password = match &self.process.sign_password {
+            Some(Hidden(password)) => Password::Given(password),
+            None if self.process.terminal => Password::Asked,
+            None => Password::Missing,
+        };
+        Signer::read(&self.typed(key), &password)
     }
 
     /// What a library says of itself. It may be for another machine than this one.
@@ -72,10 +92,27 @@ impl Context<'_> {
     }
 }
 
+fn signed(input: &PackInput, signer: Option<&Signer>) -> Result<PathBuf, registry::Error> {
+    let Some(signer) = signer else { return registry::pack(input) };
+    let comment = format!("{} {}", input.name, input.version);
+    registry::pack_signed(input, &signer.public, &|sums| {
+        let failed = |error: minisign::PError| registry::Error::BadSignature {
+            package: input.name.clone(),
+            reason: error.to_string(),
+        };
+        signer.sign(sums, &comment).map_err(failed)
+    })
+}
+
 impl Report for Packed {
     fn text(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        let Self { archive, name, version, interface, targets } = self;
+        let Self { archive, name, version, interface, targets, signer } = self;
         let targets = targets.join(", ");
-        writeln!(out, "packed {name} {version} (interface {interface}, {targets}) into {}", archive.display())
+        writeln!(
+            out,
+            "packed {name} {version} (interface {interface}, {targets}) into {}",
+            archive.display()
+        )?;
+        signer.iter().try_for_each(|signer| writeln!(out, "signed by {signer}"))
     }
 }

@@ -7,14 +7,12 @@ use serde_json::{Value, json};
 
 use crate::{
     cli::output::Usage,
+    mod_host::nearest,
     settings::{self, Loaded, Places, Scope},
 };
 
 /// Where the packages of a scope are named.
 const KEY: [&str; 2] = ["mods", "sources"];
-
-/// How alike two names must be for one to be meant by the other.
-const ALIKE: f64 = 0.75;
 
 /// A package that the settings of a scope name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,20 +68,11 @@ pub(super) fn meant<'a>(
     if let Some(entry) = known.iter().find(is_meant) {
         return Ok(entry);
     }
-    let hint = match alike(known.iter().map(|entry| entry.id.as_str()), typed) {
+    let hint = match nearest(known.iter().map(|entry| entry.id.as_str()), typed) {
         Some(id) => format!("did you mean {id}?"),
         None => "see cmd mods list".to_owned(),
     };
     Err(Usage(format!("no such package is named in the settings, {hint}: {typed}")))
-}
-
-/// The name that is most like what was typed. Of an identity its last part counts too.
-fn alike<'a>(names: impl Iterator<Item = &'a str>, typed: &str) -> Option<&'a str> {
-    let last = |name: &'a str| name.rsplit(['/', ':']).next().unwrap_or(name);
-    let likeness =
-        |name: &'a str| strsim::jaro_winkler(name, typed).max(strsim::jaro_winkler(last(name), typed));
-    let best = names.map(|name| (likeness(name), name)).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(best.1).filter(|_| best.0 >= ALIKE)
 }
 
 /// What was locked in a scope without being named any more.

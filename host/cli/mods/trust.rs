@@ -1,9 +1,8 @@
 use std::io::Write;
 
-use registry::install::Allowed;
 use serde::Serialize;
 
-use super::{Context, update::Wanted};
+use super::Context;
 use crate::{
     cli::{
         args::{TrustArgs, UntrustArgs},
@@ -35,14 +34,7 @@ impl Context<'_> {
     pub(super) async fn trust(&mut self, args: &TrustArgs) -> anyhow::Result<Exit> {
         let places = self.places(&args.common.workspace)?;
         if let Some(package) = &args.package {
-            let wanted = Wanted {
-                packages: std::slice::from_ref(package),
-                latest: true,
-                repair_only: false,
-                allowed: Allowed { other_signer: true, ..Allowed::default() },
-                fetching: &crate::cli::args::Fetching { offline: false, no_wait: false },
-            };
-            let updates = self.bring_in_line(&places, &wanted).await?;
+            let updates = self.trust_key(&places, package).await?;
             let exit = updates.exit();
             self.streams.report(&updates, args.common.json)?;
             return Ok(exit);

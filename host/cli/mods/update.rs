@@ -36,11 +36,21 @@ struct Row {
 #[derive(Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 enum Done {
-    Installed { version: String },
+    Installed {
+        version: String,
+    },
     Restored,
     Unchanged,
-    Changed { from: String, to: String },
-    Failed { code: &'static str, reason: String },
+    /// The key of the archive that is added next is trusted.
+    KeyForgotten,
+    Changed {
+        from: String,
+        to: String,
+    },
+    Failed {
+        code: &'static str,
+        reason: String,
+    },
 }
 
 /// Which packages to bring in line, and how.
@@ -49,6 +59,7 @@ pub(super) struct Wanted<'a> {
     pub(super) packages: &'a [String],
     pub(super) latest: bool,
     pub(super) repair_only: bool,
+    pub(super) locked: bool,
     pub(super) allowed: Allowed,
     pub(super) fetching: &'a Fetching,
 }
@@ -67,6 +78,7 @@ impl Context<'_> {
             packages: &args.packages,
             latest: args.latest,
             repair_only: false,
+            locked: args.locked,
             allowed,
             fetching: &args.fetching,
         };
@@ -83,8 +95,10 @@ impl Context<'_> {
         wanted: &Wanted<'_>,
     ) -> anyhow::Result<Updates> {
         let loaded = settings::load(places)?;
+        let trusted = Trust::load(places)?.is_trusted(&places.cwd, &BTreeSet::new());
         let mut entries = packages::entries(places, &loaded, Scope::Project);
-        if places.project.is_none() {
+        // What somebody else's project has is brought in where that was asked for, and else left alone.
+        if places.project.is_none() || (wanted.repair_only && !trusted) {
             entries.clear();
         }
         let project: BTreeSet<_> = entries.iter().map(|entry| entry.id.clone()).collect();
@@ -98,7 +112,6 @@ impl Context<'_> {
                 .map(|typed| packages::meant(places, &entries, &self.process.cwd, typed));
             entries = meant.map(|entry| entry.cloned()).collect::<Result<_, _>>()?;
         }
-        let trusted = Trust::load(places)?.is_trusted(&places.cwd, &BTreeSet::new());
         let mut rows = Vec::new();
         for scope in packages::scopes(places) {
             let texts: Vec<_> = entries.iter().filter(|entry| entry.scope == *scope).cloned().collect();
@@ -114,6 +127,27 @@ impl Context<'_> {
         let moved = rows.iter().filter(|row| row.scope == Scope::Project && row.is_new());
         self.trust_installed(places, &moved.map(|row| row.package.clone()).collect())?;
         Ok(Updates { packages: rows })
+    }
+
+    /// Takes the key that a package is signed with now. An archive must be added again for that.
+    pub(super) async fn trust_key(&self, places: &Places, typed: &String) -> anyhow::Result<Updates> {
+        let loaded = settings::load(places)?;
+        let scopes = packages::scopes(places).iter();
+        let known: Vec<_> = scopes.flat_map(|scope| packages::entries(places, &loaded, *scope)).collect();
+        let Entry { scope, id, .. } = packages::meant(places, &known, &self.process.cwd, typed)?.clone();
+        if id.starts_with("file:") {
+            registry::install::forget_signer(places.folder(scope), &id)?;
+            return Ok(Updates { packages: vec![Row { package: id, scope, done: Done::KeyForgotten }] });
+        }
+        let wanted = Wanted {
+            packages: std::slice::from_ref(typed),
+            latest: true,
+            repair_only: false,
+            locked: false,
+            allowed: Allowed { other_signer: true, ..Allowed::default() },
+            fetching: &Fetching { offline: false, no_wait: false },
+        };
+        self.bring_in_line(places, &wanted).await
     }
 
     fn roll_back(&mut self, places: &Places, typed: &str, json: bool) -> anyhow::Result<Exit> {
@@ -142,7 +176,8 @@ async fn updated(
     entries: Vec<Entry>,
     wanted: &Wanted<'_>,
 ) -> anyhow::Result<Vec<Row>> {
-    let options = UpdateOptions { latest: wanted.latest, repair_only: wanted.repair_only, only: None };
+    let Wanted { latest, repair_only, locked, .. } = *wanted;
+    let options = UpdateOptions { latest, repair_only, locked, only: None };
     let (base, home) = (places.folder(scope).to_owned(), places.user_home.clone());
     let texts: Vec<_> = entries.into_iter().map(|entry| entry.text).collect();
     let (done, _trials) = job
@@ -185,6 +220,9 @@ impl Report for Updates {
                 Done::Installed { version } => format!("installed {version}"),
                 Done::Restored => "restored".to_owned(),
                 Done::Unchanged => "unchanged".to_owned(),
+                Done::KeyForgotten => {
+                    "the key of its next archive is trusted, add that with cmd mods add".to_owned()
+                }
                 Done::Changed { from, to } => format!("{from} -> {to}"),
                 Done::Failed { code, reason } => format!("FAILED, {} [{code}]", one_line(reason)),
             };

@@ -1,18 +1,22 @@
-use std::{collections::BTreeMap, io::Write, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write,
+    path::Path,
+};
 
 use registry::{State, install::Allowed, settings::Signing, signature::KeyTrust};
 use serde::Serialize;
 
 use super::{
-    Context, packages,
+    Context, UNTRUSTED, packages,
     update::{Updates, Wanted},
 };
 use crate::{
     cli::{
         args::VerifyArgs,
-        output::{Exit, Report},
+        output::{Exit, Report, one_line},
     },
-    settings::{self, Places, Scope},
+    settings::{self, Places, Scope, Trust},
 };
 
 /// How each installed mod compares with the lock.
@@ -21,6 +25,7 @@ struct Verified {
     #[serde(skip_serializing_if = "Option::is_none")]
     fixed: Option<Updates>,
     mods: Vec<Row>,
+    warnings: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -40,20 +45,34 @@ struct Problem {
 }
 
 impl Context<'_> {
-    /// Hashes every installed file, and compares with the lock files of both scopes. Nothing is run. With
-    /// `--fix`, what is missing or damaged is brought back first, exactly as it is locked.
+    /// Hashes every installed file, and compares with the lock files of both scopes. Nothing is run, and nothing of a
+    /// project that is not trusted is opened. With `--fix`, what is missing or damaged is brought back first, exactly
+    /// as it is locked.
     pub(super) async fn verify(&mut self, args: &VerifyArgs) -> anyhow::Result<Exit> {
         let places = self.places(&args.common.workspace)?;
         let fixed = if args.fix { Some(self.fix(&places, args).await?) } else { None };
         let loaded = settings::load(&places)?;
         let mut mods = Vec::new();
-        for scope in packages::scopes(&places) {
+        let scopes = self.looked_at(&places)?;
+        for scope in scopes {
             let job = self.job(&places, &loaded, *scope, &args.fetching);
             mods.extend(self.rows(places.folder(*scope), *scope, job.signing()));
         }
         let sound = mods.iter().all(|row| row.problem.is_none());
-        self.streams.report(&Verified { fixed, mods }, args.common.json)?;
+        let left_out = places.project.as_deref().filter(|project| project.exists() && scopes.len() == 1);
+        let mut warnings: Vec<_> = left_out.map(|_| UNTRUSTED.to_owned()).into_iter().collect();
+        let loader = self.process.loader_variables.iter();
+        warnings.extend(
+            loader.map(|name| format!("{name} is set: the system loads other libraries with every program")),
+        );
+        self.streams.report(&Verified { fixed, mods, warnings }, args.common.json)?;
         Ok(if sound { Exit::Success } else { Exit::Failure })
+    }
+
+    /// The scopes that count: the project's only once it is trusted.
+    fn looked_at(&self, places: &Places) -> anyhow::Result<&'static [Scope]> {
+        let trusted = Trust::load(places)?.is_trusted(&places.cwd, &BTreeSet::new());
+        Ok(if trusted { packages::scopes(places) } else { &[Scope::User] })
     }
 
     async fn fix(&self, places: &Places, args: &VerifyArgs) -> anyhow::Result<Updates> {
@@ -61,6 +80,7 @@ impl Context<'_> {
             packages: &[],
             latest: false,
             repair_only: true,
+            locked: false,
             allowed: Allowed::default(),
             fetching: &args.fetching,
         };
@@ -108,6 +128,9 @@ impl Report for Verified {
     fn text(&self, out: &mut dyn Write) -> std::io::Result<()> {
         if let Some(fixed) = &self.fixed {
             fixed.text(out)?;
+        }
+        for warning in &self.warnings {
+            writeln!(out, "warning: {}", one_line(warning))?;
         }
         if self.mods.is_empty() {
             return writeln!(out, "No packages are installed.");

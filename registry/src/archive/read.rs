@@ -2,7 +2,7 @@ use super::PathSet;
 use crate::{
     Error, disk,
     error::IoContext,
-    hash::{FileHash, copy_hashed},
+    hash::{CopyError, FileHash, copy_hashed},
 };
 use flate2::read::GzDecoder;
 use std::{
@@ -19,8 +19,11 @@ pub(crate) const MAX_ARCHIVE: u64 = 64 * 1024 * 1024;
 pub(crate) const MAX_UNPACKED: u64 = 256 * 1024 * 1024;
 /// The most bytes of one extended header.
 const MAX_EXTENDED: u64 = 64 * 1024;
+/// What a compressed file begins with.
+const GZIP: &[u8] = &[0x1f, 0x8b];
 /// The folder that an archive has everything in.
 const ROOT: &str = "package/";
+const OUTSIDE: &str = "it is not in package/ as in what cmd mods pack and npm pack make";
 
 /// Unpacks an archive into an empty folder, and gives the hashes of its files. Nothing is written unless every entry is
 /// good.
@@ -28,6 +31,10 @@ const ROOT: &str = "package/";
 /// # Errors
 /// `E_ARCHIVE`, `E_TOO_BIG`, `E_ENTRY_PATH`, `E_ENTRY_TYPE`, `E_ENTRY_DUPLICATE`, `E_IO`.
 pub(crate) fn unpack(archive: &[u8], folder: &Path) -> Result<BTreeMap<String, FileHash>, Error> {
+    if !archive.starts_with(GZIP) {
+        let reason = if archive.is_empty() { "it is empty" } else { "it is not compressed with gzip" };
+        return Err(Error::Archive { reason: reason.to_owned() });
+    }
     let mut paths = PathSet::default();
     walk(archive, &mut |path, content| match content {
         Some(_) => paths.add_file(path),
@@ -48,11 +55,9 @@ pub(crate) fn write_file(content: &mut dyn Read, path: &Path) -> Result<FileHash
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).at("create", folder)?;
     let mut file = File::options().write(true).create_new(true).open(path).at("create", path)?;
-    let hash = copy_hashed(content, &mut file).map_err(|error| match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::PermissionDenied | ErrorKind::QuotaExceeded => {
-            Error::Io { action: "write", path: path.to_owned(), source: error }
-        }
-        _ => damaged(error),
+    let hash = copy_hashed(content, &mut file).map_err(|error| match error {
+        CopyError::Read(error) => damaged(error),
+        CopyError::Write(source) => Error::Io { action: "write", path: path.to_owned(), source },
     })?;
     file.sync_all().at("sync", path)?;
     disk::set_mode(path, 0o444)?;
@@ -105,8 +110,7 @@ fn walk(archive: &[u8], visit: &mut Visit<'_>) -> Result<(), Error> {
 }
 
 fn below_root(name: &str) -> Result<&str, Error> {
-    name.strip_prefix(ROOT)
-        .ok_or_else(|| Error::EntryPath { path: name.to_owned(), reason: "it is not below package/" })
+    name.strip_prefix(ROOT).ok_or_else(|| Error::EntryPath { path: name.to_owned(), reason: OUTSIDE })
 }
 
 /// The `path` of an extended header. What would change the size or the kind of the next entry is refused.
@@ -182,9 +186,19 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
+/// What is said of an archive that ends too early, where its kind does not tell.
+const CUT_OFF: [&str; 3] = ["incomplete deflate stream", "unexpected EOF", "failed to read entire block"];
+
 fn damaged(error: io::Error) -> Error {
     if error.kind() == ErrorKind::FileTooLarge {
         return Error::TooBig { what: "unpacked bytes", limit: MAX_UNPACKED, found: MAX_UNPACKED + 1 };
     }
-    Error::Archive { reason: error.to_string() }
+    // The libraries' own texts are about blocks and fields, and quote what was read.
+    let reason = match error.kind() {
+        ErrorKind::UnexpectedEof => "it is cut off",
+        ErrorKind::InvalidInput | ErrorKind::InvalidData => "its compressed content is damaged",
+        _ if CUT_OFF.iter().any(|text| error.to_string().contains(text)) => "it is cut off",
+        _ => "what is compressed in it is no tar file",
+    };
+    Error::Archive { reason: reason.to_owned() }
 }

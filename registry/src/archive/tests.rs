@@ -31,6 +31,9 @@ fn extended(key: &str, value: &str) -> Vec<u8> {
     raw(EntryType::XHeader, "PaxHeader", format!("{length}{body}").as_bytes())
 }
 
+/// What every file of gzip begins with, and nothing behind it.
+const GZIP_START: &[u8] = &[0x1f, 0x8b];
+
 fn gzip(entries: &[Vec<u8>]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     entries.iter().for_each(|entry| encoder.write_all(entry).unwrap());
@@ -228,6 +231,41 @@ fn an_archive_that_is_cut_off_or_changed_is_damaged_not_good() {
     assert_eq!(attempt(&checksum), Err("E_ARCHIVE"));
     assert_eq!(attempt(b"hello"), Err("E_ARCHIVE"));
     assert!(attempt(&good).is_ok());
+}
+
+#[test]
+fn an_archive_that_cannot_be_read_is_told_what_it_is() {
+    let good = gzip(&[raw(EntryType::Regular, "package/a", &[1; 5000])]);
+    let with = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = good.clone();
+        change(&mut bytes);
+        bytes
+    };
+    let compressed = |bytes: &[u8]| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let mut header = raw(EntryType::Regular, "package/a", b"content");
+    header[150] ^= 1;
+    let cases: [(Vec<u8>, &str); 10] = [
+        (vec![], "it is empty"),
+        (b"PK\x03\x04".to_vec(), "it is not compressed with gzip"),
+        (b"<html>".to_vec(), "it is not compressed with gzip"),
+        (GZIP_START.to_vec(), "it is cut off"),
+        (good[..good.len() / 2].to_vec(), "it is cut off"),
+        (good[..good.len() - 4].to_vec(), "it is cut off"),
+        (with(&|bytes| *bytes.iter_mut().rev().nth(5).unwrap() ^= 1), "its compressed content is damaged"),
+        (compressed(&b"hello world".repeat(100)), "what is compressed in it is no tar file"),
+        (compressed(&header), "what is compressed in it is no tar file"),
+        (compressed(&raw(EntryType::Regular, "package/a", &[1; 5000])[..514]), "it is cut off"),
+    ];
+    for (bytes, expected) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        let error = unpack(&bytes, &dir.path().join("root")).unwrap_err();
+        let text = "the archive cannot be used, get it anew or make it anew with cmd mods pack: ";
+        assert_eq!(error.to_string(), format!("{text}{expected}"), "{bytes:?}");
+    }
 }
 
 #[test]

@@ -42,6 +42,7 @@ impl Error {
             Self::NoPrevious { .. } => "E_NO_PREVIOUS",
             Self::LockOutdated { .. } => "E_LOCK_OUTDATED",
             Self::Declined { .. } => "E_DECLINED",
+            Self::Interrupted => "E_INTERRUPTED",
             Self::NoMods { .. } => "E_NO_MODS",
         }
     }

@@ -168,7 +168,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// An archive that is cut off or is none.
-    #[error("the archive is damaged or is not a .tgz, get it anew: {reason}")]
+    #[error("the archive cannot be used, get it anew or make it anew with cmd mods pack: {reason}")]
     Archive {
         /// What is wrong.
         reason: String,
@@ -351,6 +351,9 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The user stopped it.
+    #[error("it was interrupted before anything was changed, run the command again")]
+    Interrupted,
     /// A package without mods.
     #[error(
         "the package ships no mod, expected a mod.toml, a mods/ folder, or commandcode.mods in its package.json: {package}"

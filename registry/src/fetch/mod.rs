@@ -9,7 +9,15 @@ mod process;
 pub(crate) use git::{fetch as git, tag_commit};
 pub(crate) use npm::fetch as npm;
 
-use std::{ffi::OsString, time::Duration};
+use crate::Error;
+use std::{
+    ffi::OsString,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 /// How to get packages.
 #[derive(Debug, Clone)]
@@ -22,6 +30,16 @@ pub struct FetchOptions {
     pub env: Vec<(OsString, OsString)>,
     /// How long one run of either may take.
     pub timeout: Duration,
+    /// Becomes true when the user wants no more of it: a run of either is ended, and what was not installed by then is
+    /// not.
+    pub interrupted: Arc<AtomicBool>,
+}
+
+impl FetchOptions {
+    /// Ends the work of an installation that the user has interrupted.
+    pub(crate) fn go_on(&self) -> Result<(), Error> {
+        if self.interrupted.load(Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
 }
 
 impl Default for FetchOptions {
@@ -31,6 +49,7 @@ impl Default for FetchOptions {
             git_protocols: "https:ssh".to_owned(),
             env: Vec::new(),
             timeout: Duration::from_secs(300),
+            interrupted: Arc::default(),
         }
     }
 }

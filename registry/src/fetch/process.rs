@@ -5,11 +5,13 @@ use std::{
     process::{Command, Stdio},
     sync::mpsc::{self, RecvTimeoutError},
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// The most bytes that are kept of what a program says.
 const MAX_OUTPUT: u64 = 64 * 1024 * 1024;
+/// How often it is looked whether to go on.
+const LOOK: Duration = Duration::from_millis(50);
 /// What a loader, or git, would take from the environment to run or use something else.
 const REMOVED: [&str; 12] = [
     "LD_PRELOAD",
@@ -46,7 +48,7 @@ pub(super) fn command(program: &str, options: &FetchOptions) -> Command {
 /// Runs a program to its end, or to the end of its time.
 ///
 /// # Errors
-/// `E_TOOL_MISSING` when there is no such program, `E_TIMEOUT`, `E_FETCH` when it cannot be run.
+/// `E_TOOL_MISSING` when there is no such program, `E_TIMEOUT`, `E_INTERRUPTED`, `E_FETCH` when it cannot be run.
 pub(super) fn run(
     mut command: Command,
     program: &'static str,
@@ -56,26 +58,42 @@ pub(super) fn run(
         io::ErrorKind::NotFound => Error::ToolMissing { program },
         _ => Error::Fetch { what: program.to_owned(), reason: error.to_string() },
     };
+    // Out of the reach of Ctrl-C at the terminal: who started it ends it, and says why.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
     let deadline = Instant::now() + options.timeout;
-    let stdout = child.stdout.take().map(read);
-    let stderr = child.stderr.take().map(read);
-    let wait = |pipe: Option<mpsc::Receiver<Vec<u8>>>| match pipe {
-        Some(pipe) => pipe.recv_timeout(deadline.saturating_duration_since(Instant::now())),
-        None => Ok(Vec::new()),
+    let wait = |pipe: Option<mpsc::Receiver<Vec<u8>>>| {
+        pipe.map_or(Ok(Vec::new()), |pipe| {
+            loop {
+                match pipe.recv_timeout(LOOK) {
+                    Err(RecvTimeoutError::Timeout) => options.go_on()?,
+                    told => return Ok(told.unwrap_or_default()),
+                }
+                if Instant::now() > deadline {
+                    return Err(Error::Timeout { program, seconds: options.timeout.as_secs() });
+                }
+            }
+        })
     };
-    match (wait(stdout), wait(stderr)) {
-        (Err(RecvTimeoutError::Timeout), _) | (_, Err(RecvTimeoutError::Timeout)) => {
+    let (stdout, stderr) = (child.stdout.take().map(read), child.stderr.take().map(read));
+    match wait(stdout).and_then(|stdout| Ok((stdout, wait(stderr)?))) {
+        Ok((stdout, stderr)) => Ok(Said {
+            success: child.wait().map_err(failed)?.success(),
+            stdout,
+            stderr: String::from_utf8_lossy(&stderr).into_owned(),
+        }),
+        Err(error) => {
             // It may have ended by itself in between.
+            #[cfg(unix)]
+            let _ = rustix::process::kill_process_group(
+                rustix::process::Pid::from_child(&child),
+                rustix::process::Signal::KILL,
+            );
             let _ = child.kill();
             let _ = child.wait();
-            Err(Error::Timeout { program, seconds: options.timeout.as_secs() })
+            Err(error)
         }
-        (stdout, stderr) => Ok(Said {
-            success: child.wait().map_err(failed)?.success(),
-            stdout: stdout.unwrap_or_default(),
-            stderr: String::from_utf8_lossy(&stderr.unwrap_or_default()).into_owned(),
-        }),
     }
 }
 

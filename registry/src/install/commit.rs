@@ -31,7 +31,7 @@ impl Installer<'_> {
             entry = pin.clone();
         }
         let mods: Vec<InstalledMod> = staged.contents.mods.iter().map(installed_mod).collect();
-        (self.progress)(Step::Checked);
+        self.reached(Step::Checked)?;
         if pin.is_none() {
             (self.review)(&Offer {
                 package: &entry,
@@ -41,6 +41,7 @@ impl Installer<'_> {
                 root: &staged.root,
             })?;
         }
+        self.fetching.go_on()?;
         let reused = held.commit(&staged.root, &staged.files)?;
         (self.progress)(Step::Stored);
         let pointed = self.store.pointer(&entry.id).ok().flatten();
@@ -98,7 +99,7 @@ impl Installer<'_> {
 }
 
 /// The package to go back to: the one that is current until now, or, when that is the same, the one before it.
-fn previous(entry: &lock::Package, pointed: Option<Pointer>) -> Option<lock::Package> {
+pub(super) fn previous(entry: &lock::Package, pointed: Option<Pointer>) -> Option<lock::Package> {
     pointed.and_then(|pointer| {
         if pointer.current.tree == entry.tree { pointer.previous } else { Some(pointer.current) }
     })

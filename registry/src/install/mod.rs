@@ -2,8 +2,8 @@
 //!
 //! store locked → read → every entry judged → unpacked into `tmp` → every library compared with its manifest, and
 //! looked into → moved into the store → `mods.lock` → pointer. The caller writes the settings last. What a crash
-//! leaves is an unpacked package that nothing names, or a locked one that is not current; never half a package.
-//! Removing goes the other way: the caller's settings first, then lock, then pointer.
+//! leaves is an unpacked package that nothing names, or a locked one that the settings do not name yet; never half a
+//! package. Removing goes the other way: the caller's settings first, then pointer, then lock.
 
 mod check;
 mod commit;
@@ -17,12 +17,15 @@ use crate::{
     hash,
     lock::{self, Lock},
     object::HostFacts,
-    package,
+    package::{self, Contents},
     settings::Signing,
     store::{Held, Store},
     version::MajorMinor,
 };
-use std::path::Path;
+use std::{
+    cell::Cell,
+    path::{Path, PathBuf},
+};
 
 use check::Staged;
 pub use check::check_identity;
@@ -141,17 +144,32 @@ pub fn install_archive(scope_root: &Path, archive: &Path, host: &HostFacts) -> R
 /// `E_UNKNOWN_PACKAGE` when it is neither locked nor in the store; `E_LOCK`, `E_IO`.
 pub fn remove(scope_root: &Path, id: &str) -> Result<(), Error> {
     let store = Store::at(scope_root);
-    let held = store.hold(Some(&|| {}))?;
+    let held = store.hold(Some(&|| Ok(())))?;
     let mut lock = Lock::read(scope_root)?;
     let locked = lock.remove(id).is_some();
     if !locked && store.pointer(id).is_ok_and(|pointer| pointer.is_none()) {
         return Err(Error::UnknownPackage { package: id.to_owned() });
     }
+    held.remove_pointer(id)?;
     if locked {
         lock.write(scope_root)?;
     }
-    held.remove_pointer(id)?;
     held.collect_garbage(&lock)
+}
+
+/// Forgets which key signed a package, waiting for installers: the key of what is installed next is taken as if it were
+/// the first. For archives, which nobody can look for anew.
+///
+/// # Errors
+/// `E_UNKNOWN_PACKAGE` when it is not locked; `E_LOCK`, `E_IO`.
+pub fn forget_signer(scope_root: &Path, id: &str) -> Result<(), Error> {
+    let store = Store::at(scope_root);
+    let _held = store.hold(Some(&|| Ok(())))?;
+    let mut lock = Lock::read(scope_root)?;
+    let locked = lock.get(id).ok_or_else(|| Error::UnknownPackage { package: id.to_owned() })?;
+    let without = lock::Package { signer: None, ..locked.clone() };
+    lock.insert(without);
+    lock.write(scope_root)
 }
 
 impl<'a> Installer<'a> {
@@ -224,19 +242,47 @@ impl<'a> Installer<'a> {
     }
 
     fn hold(&self) -> Result<Held<'_>, Error> {
-        let waiting = || (self.progress)(Step::Waiting);
-        let held = self.store.hold(self.wait.then_some(&waiting as &dyn Fn()))?;
-        (self.progress)(Step::Held);
+        let told = Cell::new(false);
+        let waiting = || {
+            if !told.replace(true) {
+                (self.progress)(Step::Waiting);
+            }
+            self.fetching.go_on()
+        };
+        let held = self.store.hold(if self.wait { Some(&waiting) } else { None })?;
+        self.reached(Step::Held)?;
         Ok(held)
+    }
+
+    /// Tells of a step before which nothing has been changed: here the user may still change their mind.
+    fn reached(&self, step: Step) -> Result<(), Error> {
+        (self.progress)(step);
+        self.fetching.go_on()
     }
 
     fn unpack(&self, bytes: &[u8], stage: &Path) -> Result<Staged, Error> {
         let root = stage.join("package");
         let files = unpack(bytes, &root)?;
-        (self.progress)(Step::Unpacked);
-        let contents = package::contents(&root)?.whole()?;
+        self.reached(Step::Unpacked)?;
+        let contents = contents(&root)?;
         Ok(Staged { root, files, contents })
     }
+}
+
+/// What an unpacked package ships. Where it is unpacked is nothing to tell the user, who cannot look there.
+fn contents(root: &Path) -> Result<Contents, Error> {
+    let inside = |path: PathBuf| path.strip_prefix(root).map(Path::to_owned).unwrap_or(path);
+    package::contents(root).and_then(Contents::whole).map_err(|error| match error {
+        Error::Manifest { path, reason } => Error::Manifest { path: inside(path), reason },
+        Error::ManifestSchema { path, expected, found } => {
+            Error::ManifestSchema { path: inside(path), expected, found }
+        }
+        Error::Refused { file, refusal } => Error::Refused { file: inside(file), refusal },
+        Error::NoMods { package } if Path::new(&package) == root => {
+            Error::NoMods { package: "a package without a name".to_owned() }
+        }
+        error => error,
+    })
 }
 
 #[cfg(test)]

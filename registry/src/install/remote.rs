@@ -1,8 +1,7 @@
-use super::{Allowed, Installed, Installer, Staged, Step};
+use super::{Allowed, Installed, Installer, Staged, Step, commit::previous};
 use crate::{
     Error, fetch,
     lock::{self, Lock},
-    package,
     source::{GitSource, NpmSource, Source},
     store::Pointer,
     verify::{same, verify_store},
@@ -59,11 +58,7 @@ impl Installer<'_> {
     /// Makes a package of the store the current one again.
     fn point_to(&self, package: &lock::Package) -> Result<(), Error> {
         let held = self.hold()?;
-        let pointed = self.store.pointer(&package.id).ok().flatten();
-        let previous = pointed.and_then(|pointer| {
-            let is_same = pointer.current.tree == package.tree;
-            if is_same { pointer.previous } else { Some(pointer.current) }
-        });
+        let previous = previous(package, self.store.pointer(&package.id).ok().flatten());
         held.write_pointer(&package.id, &Pointer { current: package.clone(), previous })
     }
 
@@ -76,7 +71,7 @@ impl Installer<'_> {
         let held = self.hold()?;
         let stage = held.stage()?;
         let fetched = fetch::npm(source, stage.path(), &self.fetching)?;
-        (self.progress)(Step::Fetched);
+        self.reached(Step::Fetched)?;
         let entry = lock::Package {
             resolved: Some(fetched.version),
             registry: fetched.registry,
@@ -102,10 +97,10 @@ impl Installer<'_> {
         let root = stage.path().join("package");
         let commit = pin.and_then(|pin| pin.commit.as_deref());
         let fetched = fetch::git(source, commit, &root, &self.fetching)?;
-        (self.progress)(Step::Fetched);
+        self.reached(Step::Fetched)?;
         let lock = Lock::read(self.scope_root)?;
         let locked = lock.get(&source.identity());
-        let contents = package::contents(&root)?.whole()?;
+        let contents = super::contents(&root)?;
         let entry = lock::Package {
             resolved: contents.version.clone(),
             git_ref: source.reference.clone(),
@@ -118,7 +113,7 @@ impl Installer<'_> {
             check_tag(&entry, locked)?;
         }
         let entry = ratchet(entry, locked, self.allowed, pin.is_some() || exact)?;
-        (self.progress)(Step::Unpacked);
+        self.reached(Step::Unpacked)?;
         self.commit(&held, Staged { root, files: fetched.files, contents }, entry, pin)
     }
 
@@ -216,15 +211,16 @@ fn ratchet(
 /// `E_NO_PREVIOUS`, `E_UNKNOWN_PACKAGE`, `E_LOCK_DRIFT` when it is damaged.
 pub fn rollback(scope_root: &Path, id: &str) -> Result<lock::Package, Error> {
     let store = crate::store::Store::at(scope_root);
-    let held = store.hold(Some(&|| {}))?;
+    let held = store.hold(Some(&|| Ok(())))?;
     let mut lock = Lock::read(scope_root)?;
-    let pointer = store.pointer(id)?.ok_or_else(|| Error::UnknownPackage { package: id.to_owned() })?;
-    let previous = pointer.previous.ok_or_else(|| Error::NoPrevious { package: id.to_owned() })?;
+    let locked = lock.get(id).ok_or_else(|| Error::UnknownPackage { package: id.to_owned() })?.clone();
+    let previous = previous(&locked, store.pointer(id)?);
+    let previous = previous.ok_or_else(|| Error::NoPrevious { package: id.to_owned() })?;
     previous.check(&Lock::path(scope_root))?;
     same(&previous, "the id", id, &previous.id)?;
     verify_store(&store, &previous)?;
     lock.insert(previous.clone());
     lock.write(scope_root)?;
-    held.write_pointer(id, &Pointer { current: previous.clone(), previous: Some(pointer.current) })?;
+    held.write_pointer(id, &Pointer { current: previous.clone(), previous: Some(locked) })?;
     Ok(previous)
 }

@@ -231,7 +231,23 @@ fn a_rollback_goes_back_and_forth() {
     assert_eq!(scope.start(), ["review-guard 1.2.0"]);
     assert_eq!(back("file:review-guard"), Ok(Some("1.3.0".to_owned())));
     assert_eq!(scope.start(), ["review-guard 1.3.0"]);
+    // A crash between lock and pointer: the pointer is the one from before.
+    let pointer = scope.root().join("mods/.registry/file/review-guard/current");
+    back("file:review-guard").unwrap();
+    let before = fs::read(&pointer).unwrap();
+    scope.install(&newer()).unwrap();
+    fs::write(&pointer, before).unwrap();
+    assert_eq!(back("file:review-guard"), Ok(Some("1.2.0".to_owned())));
     assert_eq!(back("file:none"), Err("E_UNKNOWN_PACKAGE"));
     scope.install(&Mod { name: "other", ..Mod::default() }).unwrap();
     assert_eq!(back("file:other"), Err("E_NO_PREVIOUS"));
+}
+
+#[test]
+fn threat_11_an_archive_that_is_too_big_is_not_read() {
+    let scope = Scope::new();
+    let archive = scope.root().with_file_name("big.tgz");
+    // It takes no room on the disk.
+    fs::File::create(&archive).unwrap().set_len(crate::archive::MAX_ARCHIVE + 1).unwrap();
+    assert_eq!(install_archive(&scope.root(), &archive, &host()).unwrap_err().code(), "E_TOO_BIG");
 }

@@ -164,3 +164,10 @@ fn dependencies_are_told_not_installed() {
         ["package.json has dependencies, they are not installed: a mod brings what it needs"]
     );
 }
+
+#[test]
+fn threat_15_a_package_json_that_is_too_big_is_not_read() {
+    let big = format!("{{\"name\":\"{}\"}}", "a".repeat(manifest::MAX_BYTES as usize));
+    let folder = Folder::new(&[("package.json", big.as_bytes()), ("mod.toml", &self::manifest("one"))]);
+    assert_eq!(contents(folder.0.path()).unwrap_err().code(), "E_TOO_BIG");
+}

@@ -7,7 +7,8 @@
 //!   store/<tree hex>/      an unpacked package; never changed, files 0444, folders 0555
 //!   file/review-mod/current   npm/@team/review-mod/current   git/github.com/owner/repo/current
 //! ```
-//! A `current` file is the pointer of a package, JSON of a [`Pointer`]: a cache of the lock, which is what counts.
+//! A `current` file is the pointer of a package, JSON of a [`Pointer`]: what going back needs. A start does not read it,
+//! the lock alone says which tree counts.
 
 use crate::{
     Error, disk,
@@ -21,9 +22,13 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File, TryLockError},
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 use tempfile::TempDir;
 
+/// How often it is looked whether the lock is free.
+const LOOK: Duration = Duration::from_millis(20);
 const POINTER: &str = "current";
 const MAX_POINTER: u64 = 4 * 1024 * 1024;
 /// The kinds of packages that are unpacked into a store.
@@ -111,22 +116,22 @@ impl Store {
         }
     }
 
-    /// Makes the folders, takes the lock, sweeps what a crash left. `wait` is called once when another process has the
-    /// lock; without it that is an error.
-    pub(crate) fn hold(&self, wait: Option<&dyn Fn()>) -> Result<Held<'_>, Error> {
+    /// Makes the folders, takes the lock, sweeps what a crash left. `wait` is called again and again while another
+    /// process has the lock, until it fails; without it that is an error.
+    pub(crate) fn hold(&self, wait: Option<Wait<'_>>) -> Result<Held<'_>, Error> {
         self.check_folder(&self.root)?;
         fs::create_dir_all(&self.root).at("create", &self.root)?;
         disk::set_mode(&self.root, 0o700)?;
         let path = self.root.join(".lock");
         let file = File::options().create(true).truncate(false).write(true).open(&path).at("open", &path)?;
-        match (file.try_lock(), wait) {
-            (Ok(()), _) => {}
-            (Err(TryLockError::WouldBlock), Some(wait)) => {
-                wait();
-                file.lock().at("lock", &path)?;
+        loop {
+            match (file.try_lock(), wait) {
+                (Ok(()), _) => break,
+                (Err(TryLockError::WouldBlock), Some(wait)) => wait()?,
+                (Err(TryLockError::WouldBlock), None) => return Err(Error::Busy { path }),
+                (Err(TryLockError::Error(error)), _) => return Err(error).at("lock", &path),
             }
-            (Err(TryLockError::WouldBlock), None) => return Err(Error::Busy { path }),
-            (Err(TryLockError::Error(error)), _) => return Err(error).at("lock", &path),
+            thread::sleep(LOOK);
         }
         let held = Held { store: self, _lock: file };
         held.prepare()?;
@@ -170,6 +175,9 @@ fn collect_pointers(folder: &Path, kind: &str, name: &str, found: &mut Vec<(Stri
     }
 }
 
+/// What is done while another process has the lock, until it fails.
+pub(crate) type Wait<'a> = &'a dyn Fn() -> Result<(), Error>;
+
 /// The store, locked: the only way to change it.
 pub(crate) struct Held<'a> {
     store: &'a Store,
@@ -178,6 +186,9 @@ pub(crate) struct Held<'a> {
 
 impl Held<'_> {
     fn prepare(&self) -> Result<(), Error> {
+        // The folders that are written to, but for those of pointers, whose files are made in `tmp`.
+        let scope_root = self.store.root.ancestors().nth(2);
+        [Some(&*self.store.root), scope_root].into_iter().flatten().try_for_each(disk::sweep)?;
         let ignore = self.store.root.join(".gitignore");
         if !ignore.exists() {
             disk::write_atomic(&ignore, b"*\n", 0o644)?;
@@ -235,7 +246,7 @@ impl Held<'_> {
             path: path.clone(),
             source: error.into(),
         })?;
-        disk::write_atomic(&path, &bytes, 0o600)
+        disk::write_atomic_by(&self.store.tmp(), &path, &bytes, 0o600)
     }
 
     /// Removes the pointer of a package and the folders that this leaves empty.

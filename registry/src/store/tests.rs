@@ -56,8 +56,11 @@ fn the_store_is_private_ignored_by_git_and_swept() {
     drop(store.hold(None).unwrap());
     assert_eq!(fs::read_to_string(store.root().join(".gitignore")).unwrap(), "*\n");
     fs::create_dir_all(store.root().join("tmp/1-left/package")).unwrap();
+    let unfinished = [dir.path().join(".tmp-a1b2c3"), store.root().join(".tmp-a1b2c3")];
+    unfinished.iter().for_each(|path| fs::write(path, "half").unwrap());
     let held = store.hold(None).unwrap();
     assert_eq!(fs::read_dir(store.root().join("tmp")).unwrap().count(), 0);
+    assert!(unfinished.iter().all(|path| !path.exists()));
     assert!(store.check_permissions().is_ok());
     assert!(held.stage().unwrap().path().starts_with(store.root().join("tmp")));
 }

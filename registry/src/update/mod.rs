@@ -4,7 +4,7 @@
 //! settings is resolved anew. What is not pinned (a range, a branch, no version at all) stays where it is, and moves
 //! with `latest` only. A tag that was moved by its author is an error, and so is a version older than one seen before.
 //! Each package is by itself: one that fails keeps what it has and holds up no other. Nothing is called done before the
-//! files on disk have been hashed.
+//! files on disk have been hashed. With `locked` nothing is resolved at all.
 
 use crate::{
     Error, Installer,
@@ -22,6 +22,8 @@ pub struct UpdateOptions {
     pub latest: bool,
     /// Only bring back what is missing or damaged: `mods verify --fix`.
     pub repair_only: bool,
+    /// What would change the lock is an error: for machines that install what others have locked.
+    pub locked: bool,
     /// Only the package of this id.
     pub only: Option<String>,
 }
@@ -90,11 +92,18 @@ fn one(
     options: &UpdateOptions,
 ) -> Result<Outcome, Error> {
     let lock = Lock::read(installer.scope_root())?;
+    let outdated = |reason: String| Err(Error::LockOutdated { reason });
     let Some(locked) = lock.get(id) else {
+        if options.locked {
+            return outdated(format!("the lock has no entry for: {text}"));
+        }
         let installed = installer.add(text)?;
         return on_disk(installer, id, Outcome::Installed(installed.resolved.unwrap_or_default()));
     };
     if !options.repair_only && !is_same_request(source, locked) {
+        if options.locked {
+            return outdated(format!("the settings ask for {text}, the lock has: {}", locked.source));
+        }
         return resolve(installer, text, locked);
     }
     let mut outcome = Outcome::Unchanged;
@@ -102,7 +111,7 @@ fn one(
         installer.restore(locked)?;
         outcome = on_disk(installer, id, Outcome::Restored)?;
     }
-    if options.repair_only {
+    if options.repair_only || options.locked {
         return Ok(outcome);
     }
     match source {

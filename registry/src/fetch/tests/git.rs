@@ -123,3 +123,18 @@ fn a_folder_and_an_installed_archive_are_nothing_to_fetch() {
     assert_eq!(code(add(scope.path(), "./mods/x", &FetchOptions::default())), "E_SOURCE");
     assert_eq!(code(add(scope.path(), "file:x", &FetchOptions::default())), "E_NOT_INSTALLED");
 }
+
+#[test]
+fn threat_11_a_repository_that_unpacks_to_very_much_is_refused_before_anything_is_written() {
+    let (repository, scope) = (Repository::new(), tempfile::tempdir().unwrap());
+    repository.commit_mod(&Mod::default());
+    // One file of zeros under many names: small to fetch.
+    fs::File::create(repository.work().join("0")).unwrap().set_len(33 << 20).unwrap();
+    let blob = repository.git(&["hash-object", "-w", "0"]);
+    for name in 1..9 {
+        repository.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},{name}")]);
+    }
+    repository.git(&["commit", "-q", "-m", "x"]);
+    assert_eq!(code(add(scope.path(), "owner/repo", &repository.options())), "E_TOO_BIG");
+    assert_eq!(mods(scope.path()), Vec::<String>::new());
+}

@@ -129,3 +129,24 @@ fn the_registry_of_a_scope_is_the_one_that_is_locked() {
     let lock = Lock::read(&scope).unwrap();
     assert_eq!(lock.packages()[0].registry.as_deref(), Some(registry.url.as_str()));
 }
+
+#[test]
+fn threat_19_a_password_in_the_address_of_a_registry_goes_into_no_file_and_no_message() {
+    if !has("npm") {
+        return;
+    }
+    let (registry, dir) = (Registry::start(), tempfile::tempdir().unwrap());
+    registry.publish_mod("review-mod", &at_version("1.0.0"));
+    let mut options = registry.options();
+    let rc = dir.path().join("npmrc");
+    let with_password = registry.url.replace("://", "://user:secret@");
+    fs::write(&rc, format!("registry={with_password}\nfetch-retries=0\nupdate-notifier=false\n")).unwrap();
+    options.env[0].1 = rc.into();
+    let scope = dir.path().join("scope");
+    let told = format!("{:?}", add(&scope, "npm:none", &options).unwrap_err());
+    assert!(!told.contains("secret"), "{told}");
+    let told = format!("{:?}", add(&scope, "npm:review-mod", &options));
+    assert!(!told.contains("secret"), "{told}");
+    let lock = fs::read_to_string(Lock::path(&scope)).unwrap_or_default();
+    assert!(!lock.contains("secret") && !lock.contains("user:"), "{lock}");
+}

@@ -1,0 +1,70 @@
+//! The values of `--mod-option`, and which of them a mod has asked for.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, PoisonError},
+};
+
+/// How alike two names must be for one to be meant by the other.
+const ALIKE: f64 = 0.75;
+
+/// Values by name: `<mod>.<name>`, or a bare name for every mod that asks.
+#[derive(Default)]
+pub(super) struct Options {
+    values: BTreeMap<String, String>,
+    asked: Mutex<BTreeSet<String>>,
+}
+
+impl Options {
+    pub(super) fn new(values: BTreeMap<String, String>) -> Self {
+        Self { values, asked: Mutex::default() }
+    }
+
+    /// The value for a mod: `<mod>.<name>` before the bare name.
+    pub(super) fn get(&self, owner: &str, name: &str) -> Option<&str> {
+        let own = self.values.get_key_value(&format!("{owner}.{name}"));
+        let (key, value) = own.or_else(|| self.values.get_key_value(name))?;
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        Some(value)
+    }
+
+    /// The options that no mod has asked for yet.
+    pub(super) fn unasked(&self) -> Vec<String> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        self.values.keys().filter(|key| !asked.contains(*key)).cloned().collect()
+    }
+}
+
+/// The name that is most like what was typed, if one is much like it. Of an identity its last part counts too.
+pub(crate) fn nearest<'a>(names: impl IntoIterator<Item = &'a str>, typed: &str) -> Option<&'a str> {
+    let last = |name: &'a str| name.rsplit(['/', ':']).next().unwrap_or(name);
+    let likeness =
+        |name: &'a str| strsim::jaro_winkler(name, typed).max(strsim::jaro_winkler(last(name), typed));
+    let all = names.into_iter().map(|name| (likeness(name), name));
+    let best = all.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(best.1).filter(|_| best.0 >= ALIKE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mods_own_value_comes_before_the_one_for_all_and_what_nobody_asked_for_is_known() {
+        let values = [("guard.limit", "1"), ("limit", "2"), ("limti", "3"), ("other.limit", "4")];
+        let options = Options::new(values.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+        assert_eq!(options.get("guard", "limit"), Some("1"));
+        assert_eq!(options.unasked(), ["limit", "limti", "other.limit"]);
+        assert_eq!(options.get("notes", "limit"), Some("2"));
+        assert_eq!(options.get("notes", "size"), None);
+        assert_eq!(options.unasked(), ["limti", "other.limit"]);
+    }
+
+    #[test]
+    fn the_nearest_name_is_one_that_is_much_like_it() {
+        let names = ["review-guard", "npm:@team/notes"];
+        assert_eq!(nearest(names, "revew-guard"), Some("review-guard"));
+        assert_eq!(nearest(names, "note"), Some("npm:@team/notes"));
+        assert_eq!(nearest(names, "xyz"), None);
+    }
+}
