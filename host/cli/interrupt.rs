@@ -1,7 +1,7 @@
 //! Ctrl-C, once and twice.
 
 use std::{
-    io,
+    io, iter,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicI32, Ordering::Relaxed},
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use signal_hook::{consts::signal, iterator::Signals, low_level};
+use signal_hook::{consts::signal, low_level};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
@@ -30,13 +30,13 @@ pub(super) fn interrupt_on_signal(
     cancel: CancellationToken,
     begun: Arc<AtomicBool>,
 ) -> io::Result<()> {
-    let mut signals = Signals::new(handled())?;
+    let signals = signals()?;
     let first = Arc::new(AtomicI32::new(0));
     let given_up = end_of_start(Arc::clone(&first), begun)?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         // What waking a task needs is made now.
         let _none = Handle::try_current();
-        for number in &mut signals {
+        for number in signals {
             if cancel.is_cancelled() {
                 end(number);
             }
@@ -72,8 +72,26 @@ fn end(number: i32) -> ! {
     low_level::exit(128 + number)
 }
 
+/// The signals that come, one after the other.
+#[cfg(unix)]
+fn signals() -> io::Result<impl Iterator<Item = i32> + Send + 'static> {
+    let mut signals = signal_hook::iterator::Signals::new(handled())?;
+    Ok(iter::from_fn(move || signals.forever().next()))
+}
+
+#[cfg(not(unix))]
+fn signals() -> io::Result<impl Iterator<Item = i32> + Send + 'static> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut pressed = {
+        let _inside = runtime.enter();
+        tokio::signal::windows::ctrl_c()?
+    };
+    Ok(iter::from_fn(move || runtime.block_on(pressed.recv()).map(|()| signal::SIGINT)))
+}
+
 /// A terminal that goes away ends the run as well, or else what a tool has started would run on; not a
 /// run that `nohup` has started.
+#[cfg(unix)]
 fn handled() -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").ok();
     let hang_up = status.is_some_and(|status| !is_ignored(signal::SIGHUP, &status));
@@ -81,6 +99,7 @@ fn handled() -> Vec<i32> {
 }
 
 /// Whether a process ignores a signal, by its `/proc/PID/status`; one whose line cannot be read does.
+#[cfg(unix)]
 fn is_ignored(number: i32, status: &str) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(u64::MAX);
@@ -88,6 +107,7 @@ fn is_ignored(number: i32, status: &str) -> bool {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -15,7 +15,7 @@ use tokio::{
 use tokio_util::{bytes::Bytes, io::ReaderStream, sync::CancellationToken};
 
 use super::{
-    Captured, End, Error, Finished, Run, Streams,
+    Captured, End, Error, Finished, Run,
     living::{self, Living},
 };
 
@@ -77,7 +77,7 @@ fn start(run: &Run) -> io::Result<Started> {
     });
     match run.streams {
         #[cfg(unix)]
-        Streams::Merged => start_merged(command),
+        super::Streams::Merged => start_merged(command),
         _ => start_separate(command),
     }
 }

@@ -98,12 +98,20 @@ fn entry_id(number: u64) -> String {
     format!("{number:08x}")
 }
 
-/// Makes a file, and the folders above it, that only the user can read.
+/// Makes a file, and the folders above it, that only the user can read. On Windows the user's own folder
+/// sees to that.
 fn new_file(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+    let (mut folders, mut options) = (fs::DirBuilder::new(), OpenOptions::new());
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
     let folder = path.parent().ok_or(io::ErrorKind::InvalidFilename)?;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
+    folders.recursive(true).create(folder)?;
+    let file = options.read(true).write(true).create_new(true).open(path)?;
+    // Only where a folder is a file.
+    #[cfg(unix)]
     File::open(folder)?.sync_all()?;
     Ok(file)
 }
