@@ -5,6 +5,7 @@
 
 mod agent_tool;
 mod builder;
+mod loaded;
 mod model;
 mod prompt;
 mod recording;

@@ -10,7 +10,7 @@ use mod_interface::types::{NoticeLevel, PermissionMode};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Error, Harness, Recorded, agent_tool::AgentTool, model::Models, prompt::system_prompt,
+    Error, Harness, Recorded, agent_tool::AgentTool, loaded, model::Models, prompt::system_prompt,
     recording::Recording, rules, toolbox::Tools,
 };
 use crate::{
@@ -20,12 +20,9 @@ use crate::{
     },
     builtin,
     events::{EventBus, EventSink},
-    mod_host::{
-        BuiltIn, LeftOut, LoadedMod, Lookup, ModHost, ModHostConfig, Origin, Plan, Planned, ProjectMods,
-        host_facts, nearest,
-    },
+    mod_host::{BuiltIn, LeftOut, Lookup, ModHost, ModHostConfig, Plan, Planned, ProjectMods, host_facts},
     providers::{Provider, Providers, RetryPolicy, openai::OpenAi, openai::OpenAiConfig, scripted::Scripted},
-    settings::{self, KnownMods, Places, Settings},
+    settings::{self, Places, Settings},
     tools::{self, Tool, ToolSet},
     ui::{Headless, Ui},
 };
@@ -352,52 +349,26 @@ impl HarnessBuilder {
         let disabled = |name: &str| self.settings.mods.disabled_by(name).is_some();
         let plan = plan.with_built_ins(built_ins);
         names.extend(plan.mods.iter().filter_map(Planned::name).map(str::to_owned));
-        let loaded = mods.load(plan, disabled).await?;
-        names.extend(loaded.mods.iter().map(|loaded| loaded.name.clone()));
+        let result = mods.load(plan, disabled).await?;
+        names.extend(result.mods.iter().map(|loaded| loaded.name.clone()));
         let emitter = mods.events();
-        let others = loaded.disabled.iter().filter(|(_, origin)| !origin.is_project());
+        let others = result.disabled.iter().filter(|(_, origin)| !origin.is_project());
         let turned_off = others.filter_map(|(name, _)| self.settings.mods.turned_off_by_project(name));
         notices.into_iter().chain(turned_off).for_each(|notice| emitter.notice(NoticeLevel::Info, notice));
         for origin in untrusted {
             emitter.notice(NoticeLevel::Warning, format!("{UNTRUSTED}: {origin}"));
         }
-        for warning in &loaded.warnings {
+        for warning in &result.warnings {
             emitter.notice(NoticeLevel::Warning, warning.to_string());
         }
-        for notice in remember(places, &loaded.mods) {
+        for notice in loaded::remember(places, &result.mods) {
             emitter.notice(NoticeLevel::Info, notice);
         }
         // The name of a mod that did not load may be unknown; that it did not load was told.
-        let is_complete = loaded.warnings.is_empty() && !self.no_mods;
-        if is_complete && let Some(unknown) = unknown_option(&mods.unasked_options(), &names) {
+        let is_complete = result.warnings.is_empty() && !self.no_mods;
+        if is_complete && let Some(unknown) = loaded::unknown_option(&mods.unasked_options(), &names) {
             return Err(unknown);
         }
-        Ok(loaded.warnings)
-    }
-}
-
-/// The first option for a mod that there is not.
-fn unknown_option(unasked: &[String], names: &BTreeSet<String>) -> Option<Error> {
-    let named = unasked.iter().filter_map(|option| Some((option, option.split_once('.')?.0)));
-    let (option, name) = named.into_iter().find(|(_, name)| !names.contains(*name))?;
-    let hint = match nearest(names.iter().map(String::as_str), name) {
-        Some(name) => format!("did you mean {name}?"),
-        None => "see cmd mods list".to_owned(),
-    };
-    Some(Error::Option { option: option.clone(), name: name.to_owned(), hint })
-}
-
-/// Remembers the hashes of the mods that nothing else pins, and says which of the user's changed since they
-/// were loaded last. Those of `--mod` change all the time: they are being written.
-fn remember(places: &Places, loaded: &[LoadedMod]) -> Vec<String> {
-    let loose = loaded.iter().filter_map(|loaded| Some((loaded.loose_file()?, loaded.sha256.as_deref()?)));
-    match KnownMods::remember(places, loose) {
-        Ok(changed) => {
-            let users = loaded.iter().filter(|loaded| matches!(loaded.origin, Origin::User { .. }));
-            let changed =
-                users.filter(|loaded| loaded.loose_file().is_some_and(|path| changed.contains(&path)));
-            changed.map(|loaded| format!("it changed since it was loaded last: {}", loaded.origin)).collect()
-        }
-        Err(error) => vec![format!("the hashes of loose mods cannot be remembered: {error}")],
+        Ok(result.warnings)
     }
 }

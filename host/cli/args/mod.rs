@@ -1,3 +1,5 @@
+mod mods;
+
 use std::{
     num::NonZeroU32,
     path::{Path, PathBuf},
@@ -9,6 +11,11 @@ use mod_interface::types::PermissionMode;
 use crate::{
     agent::Rule,
     harness::{Earlier, Recording},
+};
+
+pub(super) use mods::{
+    AddArgs, Fetching, InspectArgs, ListArgs, LockArgs, ModsCommand, PackArgs, RemoveArgs, TrustArgs,
+    UntrustArgs, UpdateArgs, VerifyArgs,
 };
 
 const EXAMPLES: &str = "\
@@ -171,223 +178,6 @@ pub(super) enum OutputFormat {
     StreamJson,
 }
 
-#[derive(Debug, Subcommand)]
-pub(super) enum ModsCommand {
-    /// Install a package of mods
-    Add(AddArgs),
-    /// Show every mod, what it registered, and what is wrong with it
-    List(ListArgs),
-    /// Bring back what is missing, and follow what changed in the settings
-    Update(UpdateArgs),
-    /// Remove a package
-    Remove(RemoveArgs),
-    /// Compare the installed packages with the lock files
-    Verify(VerifyArgs),
-    /// Compare settings, lock files and installed packages
-    Lock(LockArgs),
-    /// Trust the mods that the workspace has now, or the new key of a package
-    Trust(TrustArgs),
-    /// Take the trust in the workspace back
-    Untrust(UntrustArgs),
-    /// Show what a library or a mod's folder says about itself, without running it
-    Inspect(InspectArgs),
-    /// Build a mod and pack it into an archive
-    Pack(PackArgs),
-    /// Load mods and print what each registered, as a line of JSON
-    #[command(hide = true)]
-    TrialLoad {
-        /// The mods' folders or libraries
-        paths: Vec<PathBuf>,
-        /// How long it may take, in milliseconds
-        #[arg(long, value_name = "MS")]
-        limit_ms: u64,
-    },
-}
-
-impl ModsCommand {
-    /// Whether programs read what it prints.
-    pub(super) fn is_json(&self) -> bool {
-        match self {
-            Self::Add(args) => args.common.json,
-            Self::List(args) => args.common.json,
-            Self::Update(args) => args.common.json,
-            Self::Remove(args) => args.common.json,
-            Self::Verify(args) => args.common.json,
-            Self::Lock(args) => args.common.json,
-            Self::Trust(args) => args.common.json,
-            Self::Untrust(args) => args.common.json,
-            Self::Inspect(args) => args.json,
-            Self::Pack(args) => args.json,
-            Self::TrialLoad { .. } => false,
-        }
-    }
-
-    /// Whether it waits for child processes, the network or the user, and can be interrupted there.
-    pub(super) fn waits_for_others(&self) -> bool {
-        match self {
-            Self::Add(_) | Self::Update(_) | Self::Verify(_) | Self::Trust(_) => true,
-            Self::List(args) => !args.unloaded,
-            Self::Remove(_)
-            | Self::Lock(_)
-            | Self::Untrust(_)
-            | Self::Inspect(_)
-            | Self::Pack(_)
-            | Self::TrialLoad { .. } => false,
-        }
-    }
-}
-
-#[derive(Debug, Args)]
-pub(super) struct AddArgs {
-    /// npm:NAME[@VERSION], OWNER/REPO[@REF], git:HOST/PATH[@REF], https://HOST/PATH, ./FOLDER, or an
-    /// archive that `cmd mods pack` made
-    #[arg(value_name = "SOURCE")]
-    pub(super) source: String,
-    /// Install for yourself, not for the project
-    #[arg(short, long)]
-    pub(super) global: bool,
-    /// Install without asking
-    #[arg(short, long)]
-    pub(super) yes: bool,
-    #[command(flatten)]
-    pub(super) fetching: Fetching,
-    #[command(flatten)]
-    pub(super) common: Common,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct UpdateArgs {
-    /// Only these packages; all, when none is named
-    #[arg(value_name = "PACKAGE")]
-    pub(super) packages: Vec<String>,
-    /// Move what is not pinned to its newest version
-    #[arg(long)]
-    pub(super) latest: bool,
-    /// Install exactly what is locked; fail where settings and lock do not agree
-    #[arg(long, conflicts_with_all = ["latest", "accept_moved", "allow_downgrade"])]
-    pub(super) locked: bool,
-    /// Go back to the version that this package had before
-    #[arg(long, value_name = "PACKAGE", conflicts_with_all = ["packages", "latest", "locked"])]
-    pub(super) rollback: Option<String>,
-    /// Take a tag that its author moved
-    #[arg(long)]
-    pub(super) accept_moved: bool,
-    /// Take a version that is older than one seen before
-    #[arg(long)]
-    pub(super) allow_downgrade: bool,
-    #[command(flatten)]
-    pub(super) fetching: Fetching,
-    #[command(flatten)]
-    pub(super) common: Common,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct RemoveArgs {
-    /// The package, in any form that names it: the version does not matter
-    #[arg(value_name = "PACKAGE")]
-    pub(super) package: String,
-    /// Remove it for yourself, not from the project
-    #[arg(short, long)]
-    pub(super) global: bool,
-    #[command(flatten)]
-    pub(super) common: Common,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct LockArgs {
-    /// Fail when they do not agree. Nothing is written
-    #[arg(long, required = true)]
-    pub(super) check: bool,
-    #[command(flatten)]
-    pub(super) common: Common,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct TrustArgs {
-    /// A package that is signed by another key than before: its new key is trusted
-    #[arg(value_name = "PACKAGE")]
-    pub(super) package: Option<String>,
-    #[command(flatten)]
-    pub(super) common: Common,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct UntrustArgs {
-    #[command(flatten)]
-    pub(super) common: Common,
-}
-
-/// How packages are fetched.
-#[derive(Debug, Args)]
-pub(super) struct Fetching {
-    /// Use what is on this machine alone
-    #[arg(long)]
-    pub(super) offline: bool,
-    /// Fail where another cmd that changes packages would be waited for
-    #[arg(long)]
-    pub(super) no_wait: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ListArgs {
-    /// Read files only; load no mod
-    #[arg(long = "static")]
-    pub(super) unloaded: bool,
-    #[command(flatten)]
-    pub(super) common: Common,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct PackArgs {
-    /// The folder of the mod's cargo package
-    #[arg(default_value = ".")]
-    pub(super) path: PathBuf,
-    /// Pack this library, which is built already, instead of building one. May be repeated, once for
-    /// each target
-    #[arg(long = "library", value_name = "FILE")]
-    pub(super) libraries: Vec<PathBuf>,
-    /// Where the archive goes
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(super) out: PathBuf,
-    /// Sign it with this secret key of minisign. Its password is asked for, or is the value of
-    /// COMMANDCODE_SIGN_PASSWORD
-    #[arg(long, value_name = "KEY")]
-    pub(super) sign_with: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    pub(super) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct InspectArgs {
-    /// A library, or a mod's folder
-    pub(super) file: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    pub(super) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct VerifyArgs {
-    /// Bring back what is missing or damaged
-    #[arg(long)]
-    pub(super) fix: bool,
-    #[command(flatten)]
-    pub(super) fetching: Fetching,
-    #[command(flatten)]
-    pub(super) common: Common,
-}
-
-/// What the commands on installed mods share.
-#[derive(Debug, Args)]
-pub(super) struct Common {
-    /// Print JSON
-    #[arg(long)]
-    pub(super) json: bool,
-    #[command(flatten)]
-    pub(super) workspace: Workspace,
-}
-
 fn name_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -413,5 +203,4 @@ fn permission_mode() -> impl clap::builder::TypedValueParser<Value = PermissionM
 }
 
 #[cfg(test)]
-#[path = "args_tests.rs"]
 mod tests;
