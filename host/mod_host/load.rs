@@ -61,10 +61,6 @@ impl Ready {
         };
         Self { origin: planned.origin, code }
     }
-
-    pub(super) fn is_library(&self) -> bool {
-        matches!(self.code, ReadyCode::Library(_))
-    }
 }
 
 /// Loads a mod as number `index`; `None` when it is disabled. A failed one leaves nothing registered.

@@ -194,6 +194,9 @@ impl ModHost {
         let mut planned = plan.mods;
         // The name of a package's mod is known before its bytes are looked at: a disabled one costs nothing.
         planned.retain(|planned| !planned.name().is_some_and(&disabled));
+        if planned.iter().any(|planned| matches!(planned.code, Code::Library { .. })) {
+            self.watched.call_once(|| watchdog::start(&self.core));
+        }
         let mut ready = pin!(in_order(planned, Ready::new));
         while let Some(ready) = ready.next().await {
             let origin = ready.origin.clone();
@@ -206,15 +209,12 @@ impl ModHost {
         Ok(Loaded { mods, warnings })
     }
 
-    /// Loads a mod; `None` when it is disabled.
+    /// Loads a mod, which nobody watches unless it is one of [`load`](Self::load); `None` when it is disabled.
     async fn load_one(
         &self,
         ready: Ready,
         disabled: &impl Fn(&str) -> bool,
     ) -> Result<Option<LoadedMod>, LoadError> {
-        if ready.is_library() {
-            self.watched.call_once(|| watchdog::start(&self.core));
-        }
         match load::load(&self.core, ready, self.core.next_index(), disabled).await {
             Ok(Some((identity, loaded))) => {
                 self.loaded.lock().unwrap_or_else(PoisonError::into_inner).push((identity, loaded.clone()));
