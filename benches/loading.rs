@@ -264,6 +264,7 @@ fn start(home: &Path) -> Outcome<Steps> {
             cwd: Path::new("/").into(),
             options: BTreeMap::new(),
             hook_timeout: None,
+            tool_timeout: None,
             load_timeout: Duration::from_secs(10),
             journal_dir: None,
             log_file: None,

@@ -7,12 +7,11 @@ mod agent_tool;
 mod builder;
 mod model;
 mod prompt;
+mod recording;
+mod rules;
 mod toolbox;
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{path::Path, sync::Arc};
 
 use futures::future::BoxFuture;
 use mod_interface::types::{
@@ -30,6 +29,9 @@ use crate::{
 };
 
 pub use builder::{HarnessBuilder, ModelAccess};
+pub use recording::Recording;
+
+pub use crate::session::Earlier;
 
 /// Why a harness cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -73,11 +75,14 @@ pub enum Error {
 /// A session that runs prompts, one at a time.
 pub struct Harness {
     agent: Agent,
-    state: tokio::sync::Mutex<AgentState>,
+    /// `None` while a prompt runs, so that the run alone owns the conversation and appends to it in place.
+    state: tokio::sync::Mutex<Option<AgentState>>,
+    session: Arc<tokio::sync::Mutex<Session>>,
     cwd: Arc<Path>,
     mods: Arc<ModHost>,
     warnings: Vec<LoadWarning>,
     bus: EventBus,
+    cancel: CancellationToken,
 }
 
 /// What became of a prompt.
@@ -98,16 +103,19 @@ impl Harness {
         HarnessBuilder::default()
     }
 
-    /// Runs a typed prompt to its end: `transform_input`, then a run. `cancel` interrupts both.
+    /// Runs a typed prompt to its end: `transform_input`, then a run. `cancel` interrupts both. Where the
+    /// future is dropped instead, no hook and no event says so, and the session stands as of its last commit.
     pub async fn prompt(&self, prompt: &str, cancel: &CancellationToken) -> Prompted {
-        let mut state = self.state.lock().await;
+        let mut slot = self.state.lock().await;
+        let state = self.take(&mut slot).await;
         let hooks = self.hooks(cancel.child_token());
         let verdict = hooks.round(self.mods.handlers(), 0).transform_input(&state, prompt).await;
         if let Some(handled) = verdict.handled {
+            *slot = Some(state);
             return Prompted::Handled { message: handled.message };
         }
-        let outcome = self.agent.run(state.clone(), Some(Message::user(&*verdict.prompt)), cancel).await;
-        *state = outcome.state.clone();
+        let outcome = self.agent.run(state, Some(Message::user(&*verdict.prompt)), cancel).await;
+        *slot = Some(outcome.state.clone());
         Prompted::Ran(Box::new(outcome))
     }
 
@@ -126,25 +134,40 @@ impl Harness {
         &self.bus
     }
 
-    /// Tears the session down: `on_session_end`, awaited, then `session_shutdown`.
+    /// Tears the session down: `on_session_end`, awaited, then `session_shutdown`. Where the token of
+    /// [`HarnessBuilder::cancel`] has fired or fires, it is not awaited for long.
     pub async fn end(self, reason: SessionEndReason) {
         for option in self.mods.unasked_options() {
             let text = format!("no mod asked for this option: --mod-option {option}");
             self.bus.main().notice(NoticeLevel::Warning, text);
         }
-        let state = self.state.lock().await.clone();
-        // Not interrupted, whatever came before: it is waited for.
-        let hooks = self.hooks(CancellationToken::new());
+        let state = self.state().await;
+        let hooks = self.hooks(self.cancel.child_token());
         hooks.round(self.mods.handlers(), 0).on_session(&state, SessionChange::End(reason)).await;
+        self.mods.report_repeated_faults(&self.bus.main());
         self.bus.main().emit(EventPayload::SessionShutdown { reason });
     }
 
     /// Binds the session: `session_start`, then `on_session_start`.
     async fn bind(&self, source: SessionStartSource, cancel: CancellationToken) {
         self.bus.main().emit(EventPayload::SessionStart { source });
-        let state = self.state.lock().await.clone();
+        let state = self.state().await;
         let hooks = self.hooks(cancel);
         hooks.round(self.mods.handlers(), 0).on_session(&state, SessionChange::Start(source)).await;
+    }
+
+    async fn state(&self) -> AgentState {
+        let mut slot = self.state.lock().await;
+        let state = self.take(&mut slot).await;
+        slot.insert(state).clone()
+    }
+
+    /// The state; after a prompt that was dropped, that of the last commit.
+    async fn take(&self, slot: &mut Option<AgentState>) -> AgentState {
+        match slot.take() {
+            Some(state) => state,
+            None => self.session.lock().await.state(),
+        }
     }
 
     /// Hooks outside of a run.
@@ -154,15 +177,16 @@ impl Harness {
     }
 }
 
-/// Commits to the session's record. Writing and syncing block, so they are done beside the runtime.
-struct Recorded(Arc<Mutex<Session>>);
+/// Commits to the session's record. Writing and syncing block, so they are done beside the runtime. A commit
+/// that has begun comes to its end, also when the run is dropped: who looks at the session waits for it.
+struct Recorded(Arc<tokio::sync::Mutex<Session>>);
 
 impl Commit for Recorded {
     fn commit<'a>(&'a self, state: &'a AgentState) -> BoxFuture<'a, Result<(), BoxError>> {
         let (session, state) = (Arc::clone(&self.0), state.clone());
         Box::pin(async move {
-            let commit = move || session.lock().unwrap_or_else(PoisonError::into_inner).commit(&state);
-            Ok(tokio::task::spawn_blocking(commit).await??)
+            let mut session = session.lock_owned().await;
+            Ok(tokio::task::spawn_blocking(move || session.commit(&state)).await??)
         })
     }
 }

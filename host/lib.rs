@@ -5,6 +5,7 @@ pub mod agent;
 pub mod builtin;
 pub mod cli;
 pub mod events;
+mod files;
 pub mod harness;
 pub mod hooks;
 pub mod mod_host;

@@ -220,7 +220,7 @@ impl<'a> Dispatch<'a> {
             description: going.description.clone(),
         });
         let running = Arc::new(AtomicBool::new(true));
-        let context = self.context(call, &running);
+        let context = self.context(call, &*going.tool, &running);
         let work = caught(async { going.tool.run(Value::clone(&call.input), context).await });
         let ended = self.hooks.interrupt().limit(work).await;
         running.store(false, Relaxed);
@@ -235,7 +235,7 @@ impl<'a> Dispatch<'a> {
         Ok((going, output))
     }
 
-    fn context(&self, call: &ToolCallInput, running: &Arc<AtomicBool>) -> ToolContext {
+    fn context(&self, call: &ToolCallInput, tool: &dyn Tool, running: &Arc<AtomicBool>) -> ToolContext {
         let (emitter, running) = (self.config.emitter.clone(), Arc::clone(running));
         let (id, name) = (Arc::clone(&call.id), Arc::clone(&call.name));
         let progress = move |partial: &str| {
@@ -253,6 +253,7 @@ impl<'a> Dispatch<'a> {
             cancel: self.hooks.scope().cancel.clone(),
             tool_call_id: Arc::clone(&call.id),
             agent_id: Arc::clone(self.config.emitter.agent_id()),
+            hidden: self.config.permissions.hidden(tool),
             progress: Arc::new(progress),
         }
     }

@@ -40,7 +40,7 @@ use crate::{
 };
 
 pub use model::{Model, ModelCall, ModelChoice, ModelResponse};
-pub use permissions::{Answer, Ask, LiveMode, NobodyToAsk, Permissions, Question, Rule};
+pub use permissions::{Answer, Ask, LiveMode, NobodyToAsk, Permissions, Question, Rule, Workspace};
 pub use queue::{Delivery, MessageQueue, Sender};
 pub use subagent::{AGENT_TOOL, SubagentTask, Subagents};
 pub use toolbox::{ToolSource, Toolbox};

@@ -314,6 +314,7 @@ impl<'a> Run<'a> {
         let round = self.hooks.round(self.config.mods.handlers(), self.turn_number);
         round.on_run_end(&self.state, Arc::clone(&result)).await;
         self.hooks.report_repeated_faults();
+        self.config.mods.report_repeated_faults(&self.config.emitter);
         let result = Arc::unwrap_or_clone(result);
         self.emit(EventPayload::RunEnd { result: result.clone() });
         RunOutcome { state: self.state, result, error }

@@ -6,7 +6,10 @@ use std::{
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mod_interface::types::PermissionMode;
 
-use crate::agent::Rule;
+use crate::{
+    agent::Rule,
+    harness::{Earlier, Recording},
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -108,8 +111,16 @@ pub(super) struct RunArgs {
     #[arg(help_heading = "Permissions", long, value_name = "RULE", value_parser = rule)]
     pub(super) deny: Vec<String>,
 
+    /// Go on with the session of this folder that was written to last
+    #[arg(help_heading = "Session", short = 'c', long = "continue")]
+    pub(super) latest: bool,
+
+    /// Go on with this session of this folder: its id, or enough of either end of it
+    #[arg(help_heading = "Session", short, long, value_name = "ID", conflicts_with = "latest")]
+    pub(super) resume: Option<String>,
+
     /// Keep no record of the session on disk
-    #[arg(long)]
+    #[arg(help_heading = "Session", long, conflicts_with_all = ["latest", "resume"])]
     pub(super) no_session: bool,
 
     /// Also print what the tools do, to standard error
@@ -118,6 +129,18 @@ pub(super) struct RunArgs {
 
     #[command(flatten)]
     pub(super) workspace: Workspace,
+}
+
+impl RunArgs {
+    /// Where the session is recorded.
+    pub(super) fn record(&self) -> Recording {
+        match &self.resume {
+            Some(id) => Recording::Resume(Earlier::Id(id.clone())),
+            None if self.latest => Recording::Resume(Earlier::Latest),
+            None if self.no_session => Recording::InMemory,
+            None => Recording::New,
+        }
+    }
 }
 
 /// Where the work is done.
@@ -131,10 +154,8 @@ pub(super) struct Workspace {
 impl Workspace {
     /// The folder, without links.
     pub(super) fn resolve(&self, current: &Path) -> std::io::Result<PathBuf> {
-        match &self.cwd {
-            Some(folder) => current.join(folder).canonicalize(),
-            None => current.canonicalize(),
-        }
+        let folder = current.join(self.cwd.as_deref().unwrap_or(Path::new(""))).canonicalize()?;
+        if folder.is_dir() { Ok(folder) } else { Err(std::io::ErrorKind::NotADirectory.into()) }
     }
 }
 

@@ -30,7 +30,7 @@ fn a_session_takes_all_its_arguments() {
         "RunArgs { print: Some(\"hi\"), model: Some(\"a/b\"), output_format: StreamJson, mods: [\"x.so\", \"y\"], \
          mod_options: [(\"a\", \"b\"), (\"c.d\", \"=e\")], no_mods: false, max_turns: Some(3), \
          permission_mode: Some(AcceptEdits), dangerously_skip_permissions: false, allow: [\"a\", \"b(c)\"], \
-         deny: [\"d\"], no_session: true, verbose: true, workspace: Workspace { cwd: Some(\"w\") } }"
+         deny: [\"d\"], latest: false, resume: None, no_session: true, verbose: true, workspace: Workspace { cwd: Some(\"w\") } }"
     );
 }
 
@@ -100,7 +100,6 @@ Options:
       --output-format <FORMAT>  What to print [default: text] [possible values: text, json,
                                 stream-json]
       --max-turns <N>           Stop after this many turns
-      --no-session              Keep no record of the session on disk
       --verbose                 Also print what the tools do, to standard error
       --cwd <DIR>               Work in this folder instead of the current one
   -h, --help                    Print help (see more with '--help')
@@ -121,6 +120,11 @@ Permissions:
                                       repeated
       --deny <RULE>                   Never run this. May be repeated
 
+Session:
+  -c, --continue     Go on with the session of this folder that was written to last
+  -r, --resume <ID>  Go on with this session of this folder: its id, or enough of either end of it
+      --no-session   Keep no record of the session on disk
+
 Examples:
   cmd -p "What does this project do?"
   git diff | cmd -p "Review this change"
@@ -132,6 +136,10 @@ Examples:
 Exit status: 0 when the run came to its own end, 1 when it did not, 2 for a wrong command line.
 "#
     );
+}
+
+#[test]
+fn help_of_mods_shows_every_command_and_examples() {
     assert_eq!(
         printed("cmd mods -h"),
         r#"Install, list, check and make mods

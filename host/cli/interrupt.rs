@@ -1,31 +1,97 @@
 //! Ctrl-C, once and twice.
 
-use std::{io, thread};
+use std::{
+    io, iter,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI32, Ordering::Relaxed},
+    },
+    thread::{self, Thread},
+    time::Duration,
+};
 
-use signal_hook::{consts::signal, iterator::Signals, low_level};
+use signal_hook::{consts::signal, low_level};
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-/// Interrupts the work at the first signal, so that it can end cleanly, and ends the process at the
-/// second, with the code that shells expect of a program that a signal ended.
+use crate::process;
+
+/// How long a start that was interrupted may take to end by itself; hooks have two seconds of it.
+const START: Duration = Duration::from_secs(4);
+
+/// Interrupts the work at the first signal, so that it can end cleanly, and ends the process with all that it
+/// has started at the second, with the code that shells expect of a program that a signal ended. Before the
+/// work has `begun` the first one is enough, whatever the start is waiting for.
 ///
-/// It listens on a thread of its own: however many threads a mod keeps busy, this one is awake. And the
-/// second signal runs no exit handler: a mod that hangs while it is being loaded would hold those up.
-pub(super) fn interrupt_on_signal(what: &'static str, cancel: CancellationToken) -> io::Result<()> {
-    let mut signals = Signals::new(handled())?;
+/// It listens on a thread of its own: however many threads a mod keeps busy, this one is awake. And
+/// no exit handler runs: a mod that hangs while it is being loaded would hold those up.
+pub(super) fn interrupt_on_signal(
+    what: &'static str,
+    cancel: CancellationToken,
+    begun: Arc<AtomicBool>,
+) -> io::Result<()> {
+    let signals = signals()?;
+    let first = Arc::new(AtomicI32::new(0));
+    let given_up = end_of_start(Arc::clone(&first), begun)?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        for number in &mut signals {
+        // What waking a task needs is made now.
+        let _none = Handle::try_current();
+        for number in signals {
             if cancel.is_cancelled() {
-                low_level::exit(128 + number);
+                end(number);
             }
             anstream::eprintln!("interrupting {what}; once more ends it at once");
+            first.store(number, Relaxed);
+            given_up.unpark();
             cancel.cancel();
         }
     })?;
     Ok(())
 }
 
+/// Makes the thread that ends a start which does not end by itself once it is interrupted.
+///
+/// Neither thread begins, or uses for the first time, anything that is local to a thread once mods load: a
+/// mod that hangs in its constructor holds the system's loader, and that has to be asked.
+fn end_of_start(first: Arc<AtomicI32>, begun: Arc<AtomicBool>) -> io::Result<Thread> {
+    let thread = thread::Builder::new().name("start".to_owned()).spawn(move || {
+        while first.load(Relaxed) == 0 {
+            thread::park();
+        }
+        thread::sleep(START);
+        if !begun.load(Relaxed) {
+            end(first.load(Relaxed));
+        }
+    })?;
+    Ok(thread.thread().clone())
+}
+
+/// Ends the process as a signal would.
+fn end(number: i32) -> ! {
+    process::end_all();
+    low_level::exit(128 + number)
+}
+
+/// The signals that come, one after the other.
+#[cfg(unix)]
+fn signals() -> io::Result<impl Iterator<Item = i32> + Send + 'static> {
+    let mut signals = signal_hook::iterator::Signals::new(handled())?;
+    Ok(iter::from_fn(move || signals.forever().next()))
+}
+
+#[cfg(not(unix))]
+fn signals() -> io::Result<impl Iterator<Item = i32> + Send + 'static> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut pressed = {
+        let _inside = runtime.enter();
+        tokio::signal::windows::ctrl_c()?
+    };
+    Ok(iter::from_fn(move || runtime.block_on(pressed.recv()).map(|()| signal::SIGINT)))
+}
+
 /// A terminal that goes away ends the run as well, or else what a tool has started would run on; not a
 /// run that `nohup` has started.
+#[cfg(unix)]
 fn handled() -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").ok();
     let hang_up = status.is_some_and(|status| !is_ignored(signal::SIGHUP, &status));
@@ -33,6 +99,7 @@ fn handled() -> Vec<i32> {
 }
 
 /// Whether a process ignores a signal, by its `/proc/PID/status`; one whose line cannot be read does.
+#[cfg(unix)]
 fn is_ignored(number: i32, status: &str) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(u64::MAX);
@@ -40,6 +107,7 @@ fn is_ignored(number: i32, status: &str) -> bool {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

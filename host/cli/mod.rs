@@ -14,7 +14,10 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, IsTerminal};
+use std::{
+    io::{self, IsTerminal},
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use clap::Parser;
 use tokio::runtime::{Builder, Runtime};
@@ -53,7 +56,8 @@ pub fn run(process: &Process) -> u8 {
         Some(Command::Mods { command }) => in_runtime(|runtime| {
             let cancel = CancellationToken::new();
             if command.waits_for_others() {
-                interrupt::interrupt_on_signal("the command", cancel.clone())?;
+                let begun = Arc::new(AtomicBool::new(true));
+                interrupt::interrupt_on_signal("the command", cancel.clone(), begun)?;
             }
             let streams = Streams { out: &mut out, err: &mut err };
             runtime.block_on(mods::Context { process, facts: host_facts(), streams, cancel }.run(&command))
@@ -86,10 +90,11 @@ fn print(process: &Process, args: &RunArgs) -> anyhow::Result<Exit> {
         out: io::stdout(),
         err: anstream::stderr(),
     };
-    let run_prompt = session::prompts(process.model_access.clone());
-    let cancel = CancellationToken::new();
-    interrupt::interrupt_on_signal("the run", cancel.clone())?;
+    // A signal that comes until here ends the program by itself.
     let request = request(process, args, prompt);
+    let (cancel, begun) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
+    interrupt::interrupt_on_signal("the run", cancel.clone(), Arc::clone(&begun))?;
+    let run_prompt = session::prompts(process.model_access.clone(), begun);
     in_runtime(|runtime| runtime.block_on(printing.run(&*run_prompt, request, cancel)))
 }
 
@@ -118,7 +123,7 @@ fn request(process: &Process, args: &RunArgs, prompt: String) -> anyhow::Result<
         skip_permissions: args.dangerously_skip_permissions,
         allow: args.allow.clone(),
         deny: args.deny.clone(),
-        record: !args.no_session,
+        record: args.record(),
     })
 }
 
@@ -132,10 +137,12 @@ fn workspace(process: &Process, typed: &Workspace) -> anyhow::Result<Places> {
     Ok(Places { cargo_target: process.cargo_target.clone(), ..places })
 }
 
-/// Makes a runtime for `work`. It is not waited for at the end: a mod may never return.
+/// Makes a runtime for `work`. It is not waited for at the end: a mod may never return. What its tasks
+/// have started is ended.
 fn in_runtime(work: impl FnOnce(&Runtime) -> anyhow::Result<Exit>) -> anyhow::Result<Exit> {
     let runtime = Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
     let exit = work(&runtime);
     runtime.shutdown_background();
+    crate::process::end_all();
     exit
 }

@@ -11,6 +11,9 @@ use super::output::Usage;
 /// How long standard input may stay silent before somebody is told what is waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// No prompt is longer, in bytes; models take less.
+const MOST: u64 = 10_000_000;
+
 /// The prompt: what was typed, and behind it what was piped in. `-` stands for standard input alone.
 pub(super) fn compose(typed: &str, piped: Option<&str>) -> Result<String, Usage> {
     let typed = if typed == "-" { "" } else { typed.trim_end() };
@@ -33,29 +36,33 @@ pub(super) fn read(input: impl Read + Send + 'static, waiting: impl FnOnce()) ->
 
 fn read_within(
     patience: Duration,
-    mut input: impl Read + Send + 'static,
+    input: impl Read + Send + 'static,
     waiting: impl FnOnce(),
 ) -> io::Result<String> {
     let (sender, receiver) = mpsc::sync_channel(1);
     std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let read = input.read_to_end(&mut bytes).and_then(|_| {
-            String::from_utf8(bytes).map_err(|error| {
-                let place = error.utf8_error().valid_up_to();
-                io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    format!("the prompt is not valid UTF-8, at byte {place}"),
-                )
-            })
-        });
         // The receiver waits until it is told.
-        let _ = sender.send(read);
+        let _ = sender.send(read_bounded(input));
     });
     let read = receiver.recv_timeout(patience).or_else(|_| {
         waiting();
         receiver.recv()
     });
     read.map_err(io::Error::other)?
+}
+
+fn read_bounded(input: impl Read) -> io::Result<String> {
+    let refused = |reason| Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+    let mut bytes = Vec::new();
+    input.take(MOST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST {
+        return refused(format!(
+            "the prompt on standard input is longer than {MOST} bytes; put it into a file and name that in the prompt"
+        ));
+    }
+    String::from_utf8(bytes).or_else(|error| {
+        refused(format!("the prompt is not valid UTF-8, at byte {}", error.utf8_error().valid_up_to()))
+    })
 }
 
 #[cfg(test)]
@@ -99,6 +106,15 @@ mod tests {
     fn a_prompt_that_is_no_text_is_refused() {
         let error = read(&b"ab\xff"[..], || ()).unwrap_err();
         assert_eq!(error.to_string(), "the prompt is not valid UTF-8, at byte 2");
+    }
+
+    #[test]
+    fn a_prompt_without_end_is_refused() {
+        let error = read(io::repeat(b'a'), || ()).unwrap_err();
+        let told = "the prompt on standard input is longer than 10000000 bytes; put it into a file and name that in the prompt";
+        assert_eq!(error.to_string(), told);
+        let longest = read(io::repeat(b'a').take(MOST), || ()).unwrap();
+        assert_eq!(longest.len() as u64, MOST);
     }
 
     use io::Write;

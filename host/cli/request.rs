@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     events::EventSink,
+    harness::Recording,
     settings::{Loaded, Places},
 };
 
@@ -48,8 +49,8 @@ pub(super) struct RunRequest {
     pub(super) allow: Vec<String>,
     /// Rules for what never runs, beside those of the settings.
     pub(super) deny: Vec<String>,
-    /// Keep a record of the session on disk.
-    pub(super) record: bool,
+    /// Where the session is recorded.
+    pub(super) record: Recording,
 }
 
 /// What is left when a session is over.

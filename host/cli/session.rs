@@ -1,6 +1,12 @@
 //! From a request to a session of the harness.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 
 use mod_interface::types::{PermissionMode, SessionEndReason};
 use tokio_util::sync::CancellationToken;
@@ -13,19 +19,24 @@ use crate::{
     settings::{self, ModLayer, Trust},
 };
 
-/// Runs prompts in sessions of the harness, whose models are reached by `access`.
-pub(super) fn prompts(access: ModelAccess) -> Box<RunPrompt> {
-    Box::new(move |request, sink, cancel| Box::pin(run(access.clone(), request, sink, cancel)))
+/// Runs prompts in sessions of the harness, whose models are reached by `access`. `begun` tells that a
+/// session has started.
+pub(super) fn prompts(access: ModelAccess, begun: Arc<AtomicBool>) -> Box<RunPrompt> {
+    Box::new(move |request, sink, cancel| {
+        Box::pin(run(access.clone(), Arc::clone(&begun), request, sink, cancel))
+    })
 }
 
 async fn run(
     access: ModelAccess,
+    begun: Arc<AtomicBool>,
     mut request: RunRequest,
     sink: Arc<dyn EventSink>,
     cancel: CancellationToken,
 ) -> Result<Finished, BoxError> {
     let prompt = std::mem::take(&mut request.prompt);
     let harness = builder(request)?.model_access(access).sink(sink).cancel(cancel.clone()).start().await?;
+    begun.store(true, Relaxed);
     let mods_not_loaded = harness.warnings().len();
     let prompted = harness.prompt(&prompt, &cancel).await;
     harness.end(SessionEndReason::Shutdown).await;
@@ -59,5 +70,5 @@ fn builder(request: RunRequest) -> settings::Result<HarnessBuilder> {
         .permission_mode(mode)
         .rules(request.allow, request.deny)
         .max_turns(request.max_turns)
-        .in_memory(!request.record))
+        .record(request.record))
 }

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use mod_interface::types::PermissionMode;
 
 use super::*;
-use crate::settings::Loaded;
+use crate::{harness::Recording, settings::Loaded};
 
 fn process(cwd: &std::path::Path) -> Process {
     Process {
@@ -50,7 +50,7 @@ fn a_request_holds_what_was_typed_with_paths_seen_from_where_it_was_typed() {
             skip_permissions: false,
             allow: vec!["e".into()],
             deny: vec!["f".into()],
-            record: false,
+            record: Recording::InMemory,
         }
     );
 }
@@ -58,11 +58,13 @@ fn a_request_holds_what_was_typed_with_paths_seen_from_where_it_was_typed() {
 #[test]
 fn a_workspace_that_is_not_there_is_a_mistake_in_the_command_line() {
     let folder = tempfile::tempdir().unwrap();
-    let error = request(&process(folder.path()), &args("cmd -p x --cwd nowhere"), "hi".into()).unwrap_err();
-    assert_eq!(
-        error.downcast::<Usage>().unwrap().to_string(),
-        "the folder to work in cannot be used: nowhere: No such file or directory (os error 2)"
-    );
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    for (cwd, why) in [("nowhere", "No such file or directory (os error 2)"), ("file", "not a directory")] {
+        let args = args(&format!("cmd -p x --cwd {cwd}"));
+        let error = request(&process(folder.path()), &args, "hi".into()).unwrap_err();
+        assert_eq!(error.to_string(), format!("the folder to work in cannot be used: {cwd}: {why}"));
+        assert!(error.is::<Usage>());
+    }
 }
 
 #[test]

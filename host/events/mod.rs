@@ -2,14 +2,22 @@
 //!
 //! One bus per harness. Sinks are told inline, in the order in which they were added; an event is a
 //! snapshot, so a sink can change nothing. A sink must not block: the run waits for it.
+//!
+//! Not all events are raised by the run: a mod has threads of its own, and the watchdog has one. So `turn`
+//! sees to it that each sink is told one event at a time.
+
+mod turn;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use mod_interface::types::{AgentEvent, EventPayload, MAIN_AGENT, NoticeLevel};
 
+use turn::InTurn;
+
 /// Somebody who listens.
 pub trait EventSink: Send + Sync {
-    /// Is told `event`. Must return quickly and must not panic.
+    /// Is told `event`. Must return quickly and must not panic. Never called by two threads at once; an
+    /// event that a sink raises itself, it is told in the middle of this.
     fn emit(&self, event: &AgentEvent);
 }
 
@@ -19,7 +27,7 @@ impl<F: Fn(&AgentEvent) + Send + Sync> EventSink for F {
     }
 }
 
-type Sinks = Arc<[Arc<dyn EventSink>]>;
+type Sinks = Arc<[Arc<InTurn>]>;
 
 /// Fans every event out to its sinks.
 #[derive(Clone, Default)]
@@ -36,14 +44,15 @@ impl EventBus {
     /// Adds a sink behind those already there.
     pub fn add(&self, sink: Arc<dyn EventSink>) {
         let mut sinks = self.sinks.write().unwrap_or_else(PoisonError::into_inner);
-        *sinks = sinks.iter().cloned().chain([sink]).collect();
+        *sinks = sinks.iter().cloned().chain([Arc::new(InTurn::new(sink))]).collect();
     }
 
-    /// Tells every sink. No lock is held while they are told.
+    /// Tells every sink. No lock is held while they are told. One that another thread is telling something
+    /// is told this by that thread, right behind.
     pub fn emit(&self, event: &AgentEvent) {
         let sinks = self.sinks.read().unwrap_or_else(PoisonError::into_inner).clone();
         for sink in &*sinks {
-            sink.emit(event);
+            sink.tell(event);
         }
     }
 

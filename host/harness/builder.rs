@@ -2,20 +2,21 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     num::NonZeroU32,
     path::PathBuf,
-    sync::{Arc, Mutex},
-    time::{Duration, SystemTime},
+    sync::Arc,
+    time::Duration,
 };
 
-use mod_interface::types::{AgentState, NoticeLevel, PermissionMode, SessionStartSource};
+use mod_interface::types::{NoticeLevel, PermissionMode};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Error, Harness, Recorded, agent_tool::AgentTool, model::Models, prompt::system_prompt, toolbox::Tools,
+    Error, Harness, Recorded, agent_tool::AgentTool, model::Models, prompt::system_prompt,
+    recording::Recording, rules, toolbox::Tools,
 };
 use crate::{
     agent::{
         Agent, AgentConfig, Ask, LiveMode, MessageQueue, ModelChoice, NobodyToAsk, Permissions, Rule,
-        Subagents, ToolExecution,
+        Subagents, ToolExecution, Workspace,
     },
     builtin,
     events::{EventBus, EventSink},
@@ -24,7 +25,6 @@ use crate::{
         host_facts, nearest,
     },
     providers::{Provider, Providers, RetryPolicy, openai::OpenAi, openai::OpenAiConfig, scripted::Scripted},
-    session::{Session, session_id},
     settings::{self, KnownMods, Places, Settings},
     tools::{self, Tool, ToolSet},
     ui::{Headless, Ui},
@@ -60,7 +60,7 @@ pub struct HarnessBuilder {
     allow: Vec<String>,
     deny: Vec<String>,
     max_turns: Option<NonZeroU32>,
-    in_memory: bool,
+    record: Recording,
     sinks: Vec<Arc<dyn EventSink>>,
     tools: Vec<Arc<dyn Tool>>,
     providers: Vec<Arc<dyn Provider>>,
@@ -157,10 +157,10 @@ impl HarnessBuilder {
         self
     }
 
-    /// Keeps the session in memory alone.
+    /// Where the session is recorded: in a new file, when not given.
     #[must_use]
-    pub fn in_memory(mut self, in_memory: bool) -> Self {
-        self.in_memory = in_memory;
+    pub fn record(mut self, record: Recording) -> Self {
+        self.record = record;
         self
     }
 
@@ -199,7 +199,8 @@ impl HarnessBuilder {
         self
     }
 
-    /// Interrupts the start: mods that are loading are given up, `on_session_start` is not waited for.
+    /// Interrupts the start: mods that are loading are given up, `on_session_start` is not waited for. And
+    /// hurries the end, see [`Harness::end`].
     #[must_use]
     pub fn cancel(mut self, cancel: CancellationToken) -> Self {
         self.cancel = cancel;
@@ -226,8 +227,12 @@ impl HarnessBuilder {
         mods.tell_last_places();
         let loading = self.cancel.run_until_cancelled(self.load(&mods, &places));
         let loaded = loading.await.ok_or(Error::Interrupted)??;
-        let session = self.session(&places)?;
-        let id = Arc::clone(session.id());
+        for told in rules::idle(permissions.rules(), &tools, places.user_home.is_some()) {
+            bus.main().notice(NoticeLevel::Warning, told);
+        }
+        let session = self.record.begin(&places)?;
+        let (id, state) = (Arc::clone(session.id()), session.state());
+        let session = Arc::new(tokio::sync::Mutex::new(session));
         let cwd: Arc<std::path::Path> = places.cwd.as_path().into();
         let prompt_cwd = Arc::clone(&cwd);
         let config = Arc::new(AgentConfig {
@@ -239,7 +244,7 @@ impl HarnessBuilder {
             mods: Arc::clone(&mods) as _,
             permissions: Arc::new(permissions),
             queue: Arc::new(MessageQueue::default()),
-            commit: Arc::new(Recorded(Arc::new(Mutex::new(session)))),
+            commit: Arc::new(Recorded(Arc::clone(&session))),
             system_prompt: Arc::new(move |_, mode| system_prompt(&prompt_cwd, mode)),
             max_turns: self.max_turns.or(self.settings.max_turns),
             tool_execution: match self.settings.tool_execution {
@@ -250,13 +255,15 @@ impl HarnessBuilder {
         subagents.bind(&config, &id);
         let harness = Harness {
             agent: Agent::new(config),
-            state: tokio::sync::Mutex::new(AgentState::new(id)),
+            state: tokio::sync::Mutex::new(Some(state)),
+            session,
             cwd,
             mods,
             warnings: loaded,
             bus,
+            cancel: self.cancel.clone(),
         };
-        harness.bind(SessionStartSource::Startup, self.cancel).await;
+        harness.bind(self.record.source(), self.cancel).await;
         Ok(harness)
     }
 
@@ -287,7 +294,13 @@ impl HarnessBuilder {
         let mode = self.mode.or(configured.mode).unwrap_or_default();
         let ask = self.ask.take().unwrap_or_else(|| Arc::new(NobodyToAsk));
         let live = Arc::new(LiveMode::new(mode, bus.main()));
-        Ok(Permissions::new(allow, deny, live, ask, places.cwd.as_path().into()))
+        let workspace = Workspace {
+            cwd: places.cwd.as_path().into(),
+            home: places.user_home.clone(),
+            guarded: vec![places.home.clone()],
+            follow: tools::real,
+        };
+        Ok(Permissions::new(allow, deny, live, ask, workspace))
     }
 
     fn tool_set(&mut self, subagents: &Arc<Subagents>) -> Result<Arc<ToolSet>, Error> {
@@ -307,6 +320,7 @@ impl HarnessBuilder {
             cwd: places.cwd.as_path().into(),
             options: std::mem::take(&mut self.options),
             hook_timeout: self.settings.mods.hook_timeout(),
+            tool_timeout: self.settings.mods.tool_timeout(),
             load_timeout: self.settings.mods.load_timeout(),
             journal_dir: Some(places.home.join("journal")),
             log_file: Some(places.home.join("mods.log")),
@@ -341,7 +355,9 @@ impl HarnessBuilder {
         let loaded = mods.load(plan, disabled).await?;
         names.extend(loaded.mods.iter().map(|loaded| loaded.name.clone()));
         let emitter = mods.events();
-        notices.into_iter().for_each(|notice| emitter.notice(NoticeLevel::Info, notice));
+        let others = loaded.disabled.iter().filter(|(_, origin)| !origin.is_project());
+        let turned_off = others.filter_map(|(name, _)| self.settings.mods.turned_off_by_project(name));
+        notices.into_iter().chain(turned_off).for_each(|notice| emitter.notice(NoticeLevel::Info, notice));
         for origin in untrusted {
             emitter.notice(NoticeLevel::Warning, format!("{UNTRUSTED}: {origin}"));
         }
@@ -357,18 +373,6 @@ impl HarnessBuilder {
             return Err(unknown);
         }
         Ok(loaded.warnings)
-    }
-
-    fn session(&self, places: &Places) -> Result<Session, Error> {
-        let mut random = [0; 10];
-        // Without random bytes the time alone tells sessions apart.
-        let _by_time_alone = getrandom::fill(&mut random);
-        let id = session_id(SystemTime::now(), random);
-        if self.in_memory {
-            return Ok(Session::in_memory(id));
-        }
-        let clock: crate::session::Clock = Arc::new(SystemTime::now);
-        Ok(Session::create(&places.sessions(), &places.cwd, id, clock)?)
     }
 }
 

@@ -6,9 +6,12 @@ use std::{
     time::Duration,
 };
 
-use mod_interface::types::{
-    AgentEvent, ContentBlock, EventPayload, Hook, HookOutcome, HookSet, MAIN_AGENT, Message, Role,
-};
+use mod_interface::types::{AgentEvent, ContentBlock, EventPayload, Hook, HookOutcome, HookSet, MAIN_AGENT};
+
+#[path = "../../tests/support/told.rs"]
+mod conversation;
+
+pub(crate) use conversation::told;
 
 use super::{Handlers, HookAnswer, HookFault, HookHandler, HookInput, HookResult, Mods};
 use crate::events::EventBus;
@@ -103,28 +106,6 @@ fn line_of(event: &EventPayload) -> String {
     format!("{kind} {rest}").trim_end().to_owned()
 }
 
-/// A conversation in lines: `user[source]: parts`, `assistant: parts`.
-pub(crate) fn told(messages: &[Arc<Message>]) -> Vec<String> {
-    let part = |block: &ContentBlock| match block {
-        ContentBlock::Text { text } => text.clone(),
-        ContentBlock::ToolUse { id, .. } => format!("<call {id}>"),
-        ContentBlock::ToolResult { tool_use_id, content, is_error } => {
-            let texts: Vec<_> = content.iter().map(|it| it.as_text().unwrap_or(it.kind())).collect();
-            format!("<{tool_use_id}{}: {}>", if *is_error { " failed" } else { "" }, texts.join(" + "))
-        }
-        other => format!("<{}>", other.kind()),
-    };
-    let line = |message: &Arc<Message>| {
-        let parts: Vec<_> = message.content.iter().map(part).collect();
-        let source = serde_json::to_value(message.source).unwrap();
-        match message.role {
-            Role::User => format!("user[{}]: {}", source.as_str().unwrap(), parts.join(" ")),
-            Role::Assistant => format!("assistant: {}", parts.join(" ")),
-        }
-    };
-    messages.iter().map(line).collect()
-}
-
 type Answerer = Box<dyn Fn(&Arc<HookInput>) -> HookAnswer + Send + Sync>;
 
 /// A mod made of closures. Each call of a hook is a line in the log.
@@ -207,10 +188,10 @@ impl HookHandler for FakeMod {
         self.fails_closed
     }
 
-    fn call(&self, input: &Arc<HookInput>) -> HookAnswer {
+    fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>) {
         let agent = of(input.scope.emitter.agent_id());
         self.log.add(format!("{agent}◆ {} {}", self.id, input.hook));
-        self.answerers[&input.hook](input)
+        (self.answerers[&input.hook](&input), Some(input))
     }
 }
 

@@ -10,10 +10,11 @@ use std::{
     time::Duration,
 };
 
-use mod_interface::types::{AgentState, Hook, HookOutcome};
+use mod_interface::types::{AgentState, Hook, HookOutcome, NoticeLevel};
 
 use super::{
-    HookAnswer, HookFault, HookHandler, HookInput, HookResult, Interrupt, Scope, Subject, isolation::Faults,
+    HookAnswer, HookFault, HookHandler, HookInput, HookResult, Interrupt, Scope, Subject,
+    interrupt::FAREWELL, isolation::Faults,
 };
 
 /// How long a hook that is waited for in any case may take in all.
@@ -26,8 +27,10 @@ pub(super) struct Panel<'a> {
     pub(super) scope: &'a Arc<Scope>,
     pub(super) turn_number: u32,
     pub(super) faults: &'a Faults,
-    /// Bounds pending answers after an interruption; `None` for hooks that are always waited for.
-    pub(super) interrupt: Option<&'a Interrupt>,
+    /// Bounds pending answers after an interruption.
+    pub(super) interrupt: &'a Interrupt,
+    /// Whether they are waited for although it was interrupted, for a while.
+    pub(super) last: bool,
 }
 
 impl Panel<'_> {
@@ -56,8 +59,14 @@ impl Panel<'_> {
     ) -> V {
         let mut shown = None;
         for handler in self.handlers {
-            let answer = self.ask(&**handler, shown.get_or_insert_with(|| Arc::new(see(&value)))).await;
-            let taken = match answer {
+            let input = shown.take().unwrap_or_else(|| Arc::new(see(&value)));
+            let (answer, input) = handler.call(input);
+            shown = input;
+            // What most say, most of the time: it is not worth a move.
+            if matches!(answer, HookAnswer::Ready(Ok(None))) {
+                continue;
+            }
+            let taken = match self.wait(&**handler, answer).await {
                 Ok(None) => continue,
                 Ok(Some(outcome)) => {
                     shown = None;
@@ -66,7 +75,7 @@ impl Panel<'_> {
                 Err(fault) => Err(fault),
             };
             let flow = taken.unwrap_or_else(|fault| {
-                self.faults.tell(&self.scope.emitter, handler.mod_id(), self.hook, &fault);
+                self.faults.tell(&self.scope.emitter, handler.mod_id(), self.hook.wire_name(), &fault);
                 failed(&mut value, &**handler, &fault)
             });
             if flow.is_break() {
@@ -118,20 +127,26 @@ impl Panel<'_> {
         self.collect(see, |outcome| Err::<(), _>(misplaced(&outcome))).await;
     }
 
-    async fn ask(&self, handler: &dyn HookHandler, input: &Arc<HookInput>) -> HookResult {
-        match (handler.call(input), self.interrupt) {
-            (HookAnswer::Ready(result), _) => result,
-            // Its own time is bounded by the handler; what it asks of the host may take longer, but not
-            // for ever: the program is waiting to end.
-            (HookAnswer::Pending(answer), None) => {
-                let timeout = HookFault::Timeout(u64::try_from(LAST_WAIT.as_millis()).unwrap_or(u64::MAX));
-                tokio::time::timeout(LAST_WAIT, answer).await.unwrap_or(Err(timeout))
-            }
+    async fn wait(&self, handler: &dyn HookHandler, answer: HookAnswer) -> HookResult {
+        let answer = match answer {
+            HookAnswer::Ready(result) => return result,
+            HookAnswer::Pending(answer) => answer,
+        };
+        if !self.last {
             // An answer that an interruption cut short is nobody's fault.
-            (HookAnswer::Pending(answer), Some(interrupt)) => {
-                interrupt.limit(answer).await.unwrap_or(Ok(None))
-            }
+            return self.interrupt.limit(answer).await.unwrap_or(Ok(None));
         }
+        // Its own time is bounded by the handler; what it asks of the host may take longer, but not for
+        // ever: the program is waiting to end.
+        let timeout = HookFault::Timeout(u64::try_from(LAST_WAIT.as_millis()).unwrap_or(u64::MAX));
+        let answer = tokio::time::timeout(LAST_WAIT, answer);
+        let answer = self.interrupt.last(async { answer.await.unwrap_or(Err(timeout)) }).await;
+        answer.unwrap_or_else(|| {
+            let (id, hook, seconds) = (handler.mod_id(), self.hook, FAREWELL.as_secs());
+            let text = format!("{id} is given up: its {hook} is not done {seconds} s after the interruption");
+            self.scope.emitter.notice(NoticeLevel::Warning, text);
+            Ok(None)
+        })
     }
 }
 

@@ -34,6 +34,8 @@ use crate::events::Emitter;
 
 pub(crate) use check::tool_content;
 pub use interrupt::Interrupt;
+pub(crate) use isolation::Faults;
+use isolation::shortened;
 pub use runner::{HookRunner, Round};
 pub use verdict::{AfterVerdict, BeforeVerdict, Handled, InputVerdict};
 
@@ -127,7 +129,9 @@ pub trait HookHandler: Send + Sync {
 
     /// Asks it. Never panics and never blocks for longer than the mod's own code does; a pending
     /// answer is bounded in time by the handler.
-    fn call(&self, input: &Arc<HookInput>) -> HookAnswer;
+    ///
+    /// The input comes back when nobody looks at it any more: for the next handler, without counting.
+    fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>);
 }
 
 /// An answer that is there, or one that is to come.
@@ -141,20 +145,20 @@ pub enum HookAnswer {
 /// What a hook answered; `None` is "no opinion".
 pub type HookResult = Result<Option<HookOutcome>, HookFault>;
 
-/// How a hook failed.
+/// How a hook failed. Its text is cut where it is too long to be told.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HookFault {
     /// It returned an error.
-    #[error("{0}")]
+    #[error("{}", shortened(.0))]
     Error(String),
     /// It panicked; the text says where.
-    #[error("panicked: {0}")]
+    #[error("panicked: {}", shortened(.0))]
     Panic(String),
     /// It took longer than it may.
     #[error("timeout: took longer than {0} ms of its own time")]
     Timeout(u64),
     /// It answered something that may not touch the state.
-    #[error("answered something invalid: {0}")]
+    #[error("answered something invalid: {}", shortened(.0))]
     Invalid(String),
 }
 
@@ -186,4 +190,8 @@ impl Handlers {
 pub trait Mods: Send + Sync {
     /// The handlers as they stand; later registrations do not show in the snapshot.
     fn handlers(&self) -> Arc<Handlers>;
+
+    /// Tells, for the end of a run, how often each fault of what is no hook happened again after it was told,
+    /// while it was about the agent of `emitter`.
+    fn report_repeated_faults(&self, _emitter: &Emitter) {}
 }

@@ -180,7 +180,7 @@ impl Round<'_> {
         changes.into_iter().fold(so_far, later_wins)
     }
 
-    /// Tells every mod how the run ended, and waits for each, interrupted or not.
+    /// Tells every mod how the run ended, and waits for each; after an interruption too, for a short while.
     pub async fn on_run_end(&self, state: &AgentState, result: Arc<RunResult>) {
         let panel = self.patient_panel(Hook::OnRunEnd);
         panel.tell(|| panel.input(state, Subject::RunEnd(Arc::clone(&result)))).await;
@@ -219,7 +219,8 @@ impl Round<'_> {
         panel.chain(start, see, take, skip).await
     }
 
-    /// Tells every mod that a session begins or ends, and waits for each; for its end, interrupted or not.
+    /// Tells every mod that a session begins or ends, and waits for each; for its end after an interruption too,
+    /// for a short while.
     pub async fn on_session(&self, state: &AgentState, change: SessionChange) {
         let panel = match change {
             SessionChange::Start(_) => self.panel(Hook::OnSessionStart),
@@ -229,8 +230,7 @@ impl Round<'_> {
     }
 
     fn panel(&self, hook: Hook) -> Panel<'_> {
-        let (scope, interrupt) = (&self.runner.scope, Some(&self.runner.interrupt));
-        Panel { scope, interrupt, ..self.patient_panel(hook) }
+        Panel { scope: &self.runner.scope, last: false, ..self.patient_panel(hook) }
     }
 
     fn patient_panel(&self, hook: Hook) -> Panel<'_> {
@@ -240,7 +240,8 @@ impl Round<'_> {
             scope: &self.runner.patient,
             turn_number: self.turn_number,
             faults: &self.runner.faults,
-            interrupt: None,
+            interrupt: &self.runner.interrupt,
+            last: true,
         }
     }
 }
@@ -274,9 +275,9 @@ mod tests {
             false
         }
 
-        fn call(&self, input: &Arc<HookInput>) -> HookAnswer {
+        fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>) {
             self.0.lock().unwrap().push((input.hook, input.scope.cancel.is_cancelled()));
-            HookAnswer::Ready(Ok(None))
+            (HookAnswer::Ready(Ok(None)), Some(input))
         }
     }
 

@@ -5,62 +5,61 @@
 //! hooks a [`HookHandler`] of the run.
 
 use std::{
-    panic::AssertUnwindSafe,
-    pin::Pin,
-    sync::{Arc, Mutex},
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
-use abi_stable::std_types::RSome;
 use async_ffi::FfiFuture;
-use futures::FutureExt;
+use futures::{FutureExt, future::BoxFuture};
 use mod_interface::{
-    abi::{Answer, Completed, Frame, HookObject, OwnFrame, Reply, Status, decode_outcome},
+    abi::{Answer, Completed, HookObject, OwnFrame, Reply, Status, decode_outcome},
     types::{Hook, HookSet},
 };
 
+use try_lock::TryLock;
+
 use super::{
     Core,
-    clock::Clock,
     frame::{ModFrame, Question},
     identity::ModIdentity,
     journal::Journal,
 };
-use crate::hooks::{HookAnswer, HookFault, HookHandler, HookInput};
+use crate::hooks::{HookAnswer, HookFault, HookHandler, HookInput, HookResult};
 
-/// An entry's answer: there, or to come.
-pub(crate) enum Entry {
-    Ready(Result<Answer, HookFault>),
-    Pending(PendingEntry),
-}
-
-/// Enters a mod at `place`.
+/// Enters a mod at `place`. The answer is in `reply` then, for [`settle`], unless it is pending.
+///
+/// The reply stays where it is: an answer that is moved while it is still in the processor's store
+/// buffer costs more than the call.
+#[inline]
 pub(crate) fn enter(
     journal: &Arc<Journal>,
     owner: &ModIdentity,
     place: u16,
+    reply: &mut Reply,
     call: impl FnOnce(&mut Reply) -> u32,
-) -> Entry {
-    let mut reply = Reply::default();
+) -> Option<PendingEntry> {
     let status = {
         let _inside = journal.enter(owner.index, place);
-        call(&mut reply)
+        call(reply)
     };
-    match (Status::from_raw(status), reply.pending) {
-        (Some(Status::Pending), RSome(future)) => {
-            Entry::Pending(PendingEntry::new(future, Arc::clone(journal), owner.index, place))
-        }
-        (status, _) => Entry::Ready(settle(status, reply.completed)),
+    reply.completed.status = status;
+    if status != Status::Pending as u32 {
+        return None;
     }
+    let future = reply.pending.take().into_option()?;
+    Some(PendingEntry::new(future, Arc::clone(journal), owner.index, place))
 }
 
-fn settle(status: Option<Status>, completed: Completed) -> Result<Answer, HookFault> {
-    let fault = completed.fault.into_string();
-    match status {
-        Some(Status::Ready) => Ok(completed.answer),
-        Some(Status::Failed) => Err(HookFault::Error(fault)),
-        Some(Status::Panicked) => Err(HookFault::Panic(fault)),
+/// Reads what an entry came to.
+pub(crate) fn settle(completed: &Completed) -> Result<&Answer, HookFault> {
+    let fault = || completed.fault_text().to_owned();
+    match Status::from_raw(completed.status) {
+        Some(Status::Ready) => Ok(&completed.answer),
+        Some(Status::Failed) => Err(HookFault::Error(fault())),
+        Some(Status::Panicked) => Err(HookFault::Panic(fault())),
         Some(Status::Pending) => Err(HookFault::Invalid("a pending answer without a future".to_owned())),
         None => Err(HookFault::Invalid("an answer with a status that is none".to_owned())),
     }
@@ -84,35 +83,36 @@ impl PendingEntry {
         Self { future: Some(future), journal, mod_index, place }
     }
 
-    /// Waits for the answer, at most for `limit` of the mod's own time; `clock` says how much of it the
-    /// host used. Over it, the call is abandoned.
-    pub(crate) async fn bounded(self, clock: &Clock, limit: Option<Duration>) -> Result<Answer, HookFault> {
-        // The SDK catches panics; this is for a library that was built without it.
-        let answer = AssertUnwindSafe(self).catch_unwind();
-        let answer = async { answer.await.unwrap_or_else(|_| Err(HookFault::Panic("in a poll".to_owned()))) };
-        match limit {
-            None => answer.await,
-            Some(limit) => tokio::select! {
-                biased;
-                answer = answer => answer,
-                () = clock.used_up(limit) => {
-                    Err(HookFault::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)))
-                }
-            },
-        }
+    /// Waits for the answer, for [`settle`], until `over` ends: then the call is abandoned.
+    pub(crate) async fn bounded(
+        mut self,
+        over: impl Future<Output = HookFault>,
+    ) -> Result<Completed, HookFault> {
+        let mut over = pin!(over);
+        poll_fn(|cx| match self.poll_unpin(cx) {
+            Poll::Pending => over.as_mut().poll(cx).map(Err),
+            answered => answered,
+        })
+        .await
     }
 }
 
 impl Future for PendingEntry {
-    type Output = Result<Answer, HookFault>;
+    type Output = Result<Completed, HookFault>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let Some(future) = &mut this.future else { return Poll::Pending };
         let _inside = this.journal.enter(this.mod_index, this.place);
-        let Poll::Ready(completed) = Pin::new(future).poll(cx) else { return Poll::Pending };
+        // The SDK catches panics; this is for a library that was built without it.
+        let polled = catch_unwind(AssertUnwindSafe(|| future.poll_unpin(cx)));
+        let answer = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(completed)) => Ok(completed),
+            Err(_) => Err(HookFault::Panic("in a poll".to_owned())),
+        };
         this.future = None;
-        Poll::Ready(settle(Status::from_raw(completed.status), completed))
+        Poll::Ready(answer)
     }
 }
 
@@ -133,7 +133,7 @@ pub(crate) struct HookAdapter {
     hooks: HookSet,
     fails_closed: bool,
     // The frame of the last call, for the next: nobody kept it.
-    spare: Mutex<Option<OwnFrame<ModFrame>>>,
+    spare: TryLock<Option<OwnFrame<ModFrame>>>,
 }
 
 impl HookAdapter {
@@ -144,27 +144,28 @@ impl HookAdapter {
         fails_closed: bool,
     ) -> Self {
         let hooks = object.hooks();
-        Self { core, owner, object, hooks, fails_closed, spare: Mutex::new(None) }
+        Self { core, owner, object, hooks, fails_closed, spare: TryLock::new(None) }
     }
 
-    fn frame(&self, input: &Arc<HookInput>) -> OwnFrame<ModFrame> {
-        let spare = self.spare.try_lock().ok().and_then(|mut spare| spare.take());
+    /// A frame that asks `question`, in the memory of `spare` if nobody holds that.
+    fn frame(&self, spare: Option<OwnFrame<ModFrame>>, question: Question) -> OwnFrame<ModFrame> {
         if let Some(mut frame) = spare
             && let Some(host) = frame.host_mut()
         {
-            host.ask(Question::Hook(Arc::clone(input)));
+            host.ask(question);
             return frame;
         }
-        OwnFrame::new(ModFrame::new(&self.core, &self.owner, Question::Hook(Arc::clone(input))))
+        OwnFrame::new(ModFrame::new(&self.core, &self.owner, question))
     }
 
-    fn keep(&self, mut frame: OwnFrame<ModFrame>) {
-        // The question is let go of at once: while it is held, the state cannot grow in place.
-        let Some(host) = frame.host_mut() else { return };
-        host.ask(Question::None);
-        if let Ok(mut spare) = self.spare.try_lock() {
-            *spare = Some(frame);
-        }
+    fn wait(
+        &self,
+        hook: Hook,
+        pending: PendingEntry,
+        frame: OwnFrame<ModFrame>,
+    ) -> BoxFuture<'static, HookResult> {
+        let limit = self.core.limit(hook);
+        Box::pin(async move { read(hook, &pending.bounded(frame.host().over(limit)).await?) })
     }
 }
 
@@ -181,50 +182,54 @@ impl HookHandler for HookAdapter {
         self.fails_closed
     }
 
-    fn call(&self, input: &Arc<HookInput>) -> HookAnswer {
+    fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>) {
         let hook = input.hook;
-        let frame = self.frame(input);
-        match enter_hook(&self.core, &self.owner, &self.object, hook, frame.frame()) {
-            Entry::Ready(answer) => {
-                self.keep(frame);
-                HookAnswer::Ready(answer.and_then(|answer| decode(hook, &answer)))
-            }
-            Entry::Pending(pending) => {
-                let limit = self.core.limit(hook);
-                HookAnswer::Pending(Box::pin(async move {
-                    let answer = pending.bounded(frame.host().clock(), limit).await;
-                    answer.and_then(|answer| decode(hook, &answer))
-                }))
+        // Held during the call: who enters meanwhile finds it taken, and makes a frame of its own.
+        let mut spare = self.spare.try_lock();
+        let taken = spare.as_mut().and_then(|spare| spare.take());
+        let mut frame = self.frame(taken, Question::Hook(input));
+        let mut reply = Reply::default();
+        let entry = enter(&self.core.journal, &self.owner, hook as u16, &mut reply, |reply| {
+            self.object.call(hook, frame.frame(), reply)
+        });
+        if let Some(pending) = entry {
+            return (HookAnswer::Pending(self.wait(hook, pending, frame)), None);
+        }
+        // The question is let go of at once: while it is held, the state cannot grow in place.
+        // A frame that the mod keeps shows the question as it was.
+        let mut input = None;
+        if let Some(host) = frame.host_mut() {
+            input = host.give_back();
+            if let Some(spare) = &mut spare {
+                **spare = Some(frame);
             }
         }
+        if reply.completed.is_silent() {
+            return (HookAnswer::Ready(Ok(None)), input);
+        }
+        (HookAnswer::Ready(read(hook, &reply.completed)), input)
     }
 }
 
-fn enter_hook(core: &Core, owner: &ModIdentity, object: &HookObject, hook: Hook, frame: &Frame) -> Entry {
-    enter(&core.journal, owner, hook as u16, |reply| object.call(hook, frame, reply))
-}
-
-fn decode(hook: Hook, answer: &Answer) -> crate::hooks::HookResult {
-    decode_outcome(hook, answer).map_err(HookFault::Invalid)
+fn read(hook: Hook, completed: &Completed) -> HookResult {
+    decode_outcome(hook, settle(completed)?).map_err(HookFault::Invalid)
 }
 
 #[cfg(test)]
 mod tests {
-    use abi_stable::std_types::RString;
+    use abi_stable::std_types::RSome;
 
     use super::*;
 
     /// What an entry comes to that leaves `reply` and returns `status`.
     fn entered(status: u32, leave: impl FnOnce(&mut Reply)) -> Option<Result<Answer, HookFault>> {
         let owner = ModIdentity::new(0, "a");
-        let entry = enter(&Arc::new(Journal::in_memory()), &owner, 0, |reply| {
+        let mut reply = Reply::default();
+        let entry = enter(&Arc::new(Journal::in_memory()), &owner, 0, &mut reply, |reply| {
             leave(reply);
             status
         });
-        match entry {
-            Entry::Ready(answer) => Some(answer),
-            Entry::Pending(_) => None,
-        }
+        entry.is_none().then(|| settle(&reply.completed).cloned())
     }
 
     fn future(reply: &mut Reply) {
@@ -247,16 +252,16 @@ mod tests {
 
     #[test]
     fn a_fault_comes_with_its_text() {
-        let fault = |reply: &mut Reply| reply.completed.fault = RString::from("why");
-        assert_eq!(entered(Status::Failed as u32, fault), Some(Err(HookFault::Error("why".to_owned()))));
-        assert_eq!(entered(Status::Panicked as u32, fault), Some(Err(HookFault::Panic("why".to_owned()))));
+        let left = |status| entered(status as u32, |reply| reply.completed = Completed::fault(status, "why"));
+        assert_eq!(left(Status::Failed), Some(Err(HookFault::Error("why".to_owned()))));
+        assert_eq!(left(Status::Panicked), Some(Err(HookFault::Panic("why".to_owned()))));
     }
 
     /// A future that is ready with this.
     async fn pending(completed: Completed) -> Result<Answer, HookFault> {
         let future = FfiFuture::new(std::future::ready(completed));
         let entry = PendingEntry::new(future, Arc::new(Journal::in_memory()), 0, 0);
-        entry.bounded(&Clock::default(), Some(Duration::from_secs(1))).await
+        settle(&entry.await?).cloned()
     }
 
     #[tokio::test]
@@ -270,9 +275,6 @@ mod tests {
     async fn a_future_of_a_library_without_guards_may_panic() {
         let panics = FfiFuture::new(async { std::panic::panic_any(5) });
         let entry = PendingEntry::new(panics, Arc::new(Journal::in_memory()), 0, 0);
-        assert_eq!(
-            entry.bounded(&Clock::default(), None).await,
-            Err(HookFault::Panic("in a poll".to_owned()))
-        );
+        assert_eq!(entry.await, Err(HookFault::Panic("in a poll".to_owned())));
     }
 }

@@ -9,6 +9,7 @@ use std::{
 use serde::Deserialize;
 
 use super::LoadError;
+use crate::files;
 
 #[derive(Deserialize)]
 struct Manifest {
@@ -31,7 +32,7 @@ pub(super) fn library(dir: &Path, target: Option<&Path>) -> Result<PathBuf, Load
     let refused = |hint: String| LoadError::NotAMod { path: dir.to_owned(), hint };
     let manifest = dir.join("Cargo.toml");
     let text =
-        fs::read_to_string(&manifest).map_err(|_| refused("there is no Cargo.toml either".to_owned()))?;
+        files::read_text(&manifest).map_err(|_| refused("there is no Cargo.toml either".to_owned()))?;
     let manifest: Manifest =
         toml::from_str(&text).map_err(|error| refused(format!("its Cargo.toml: {}", error.message())))?;
     let name = manifest.lib.and_then(|lib| lib.name).unwrap_or(manifest.package.name).replace('-', "_");

@@ -1,9 +1,12 @@
 use std::{
+    future::pending,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use tokio::time::Instant;
+
+use crate::hooks::HookFault;
 
 /// The clock of one entry into a mod: it stands while the mod waits for the host.
 #[derive(Clone, Default)]
@@ -31,27 +34,21 @@ impl Clock {
         Wait(self.clone())
     }
 
-    /// Starts anew where somebody else still holds the clock.
-    pub(crate) fn renew(&mut self) {
-        if Arc::get_mut(&mut self.0).is_none() {
-            *self = Self::default();
-        }
-    }
-
     /// How long the clock stood so far.
     fn stood(&self) -> Duration {
         let stopped = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         stopped.total + stopped.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Ends when the mod has used up `limit` of its own time, counted from now.
-    pub(crate) async fn used_up(&self, limit: Duration) {
+    /// Ends when the mod has used up `limit` of its own time, counted from now; never without a limit.
+    pub(crate) async fn over(&self, limit: Option<Duration>) -> HookFault {
+        let Some(limit) = limit else { return pending().await };
         let (start, stood_before) = (Instant::now(), self.stood());
         loop {
             let stood = self.stood() - stood_before;
             let left = (limit + stood).saturating_sub(start.elapsed());
             if left.is_zero() {
-                return;
+                return HookFault::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
             }
             tokio::time::sleep(left).await;
         }
@@ -76,7 +73,7 @@ mod tests {
 
     use tokio::time::{Instant, sleep};
 
-    use super::Clock;
+    use super::{Clock, HookFault};
 
     #[tokio::test(start_paused = true)]
     async fn the_clock_stands_while_the_mod_waits_for_the_host() {
@@ -92,7 +89,7 @@ mod tests {
             sleep(Duration::from_secs(30)).await;
             drop(second);
         });
-        clock.used_up(Duration::from_secs(10)).await;
+        assert_eq!(clock.over(Some(Duration::from_secs(10))).await, HookFault::Timeout(10_000));
         assert_eq!(start.elapsed().as_secs(), 70);
         waiter.await.unwrap();
     }

@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
 use mod_interface::{
-    abi::{Callable, OwnFrame, decode_command},
+    abi::{Callable, OwnFrame, Reply, decode_command},
     types::CommandOutcome,
 };
 use serde::Deserialize;
 
 use super::{
     Core,
-    adapter::{Entry, enter},
+    adapter::{enter, settle},
     frame::{ModFrame, Question},
     identity::ModIdentity,
     journal::place,
@@ -73,15 +73,17 @@ impl ModCommand {
     /// Runs it with what was typed behind its name. A failure is a `mod_error`, and no outcome.
     pub async fn run(&self, args: &str) -> Option<CommandOutcome> {
         let frame =
-            OwnFrame::new(ModFrame::new(&self.core, &self.owner, Question::Command { args: args.into() }));
-        let answer = enter(&self.core.journal, &self.owner, place::COMMAND, |reply| {
+            OwnFrame::new(ModFrame::new(&self.core, &self.owner, Question::Command(Arc::new(args.into()))));
+        let mut reply = Reply::default();
+        let pending = enter(&self.core.journal, &self.owner, place::COMMAND, &mut reply, |reply| {
             self.callable.call(frame.frame(), reply)
         });
-        let answer = match answer {
-            Entry::Ready(answer) => answer,
-            Entry::Pending(pending) => pending.bounded(frame.host().clock(), None).await,
+        let completed = match pending {
+            None => Ok(reply.completed),
+            Some(pending) => pending.await,
         };
-        let outcome = answer.and_then(|answer| decode_command(&answer).map_err(HookFault::Invalid));
+        let read = |completed| decode_command(settle(&completed)?).map_err(HookFault::Invalid);
+        let outcome = completed.and_then(read);
         outcome
             .map_err(|fault| {
                 let place = format!("command:{}", self.spec.name);

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU16, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU16, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -20,10 +20,11 @@ use super::{
     commands::ModCommand,
     identity::ModIdentity,
     journal::Journal,
+    listener::ListenerFaults,
     log::Log,
     observers::Observer,
     options::Options,
-    registrations::{Channels, Observers, Registrations, What},
+    registrations::{Channels, Observers, Refusal, Registrations, What},
     tool::ModTool,
 };
 use crate::{
@@ -53,6 +54,8 @@ pub struct ModHostConfig {
     pub options: BTreeMap<String, String>,
     /// How much of its own time a hook has; `None` is as much as it takes.
     pub hook_timeout: Option<Duration>,
+    /// How much of its own time a tool has; `None` is as much as it takes.
+    pub tool_timeout: Option<Duration>,
     /// How much time a mod has to load: its constructors and its factory together.
     pub load_timeout: Duration,
     /// Where the journal is kept; `None` keeps it in memory.
@@ -70,6 +73,10 @@ pub(crate) struct Core {
     pub(crate) runtime: Handle,
     pub(crate) shutdown: CancellationToken,
     pub(crate) load_timeout: Duration,
+    pub(crate) tool_timeout: Option<Duration>,
+    pub(crate) listener_faults: Arc<ListenerFaults>,
+    /// Whether the constructors of a library are running.
+    pub(crate) constructing: AtomicBool,
     registrations: Registrations,
     tools: Arc<ToolSet>,
     options: Options,
@@ -91,6 +98,9 @@ impl Core {
             runtime,
             shutdown: CancellationToken::new(),
             load_timeout: config.load_timeout,
+            tool_timeout: config.tool_timeout,
+            listener_faults: Arc::default(),
+            constructing: AtomicBool::new(false),
             registrations: Registrations::default(),
             tools: config.tools,
             options: Options::new(config.options),
@@ -148,28 +158,27 @@ impl Core {
         owner: &Arc<ModIdentity>,
         handler: Arc<dyn HookHandler>,
     ) -> Result<u64, String> {
-        Ok(self.registrations.add(owner, What::Hooks(handler))?)
+        self.register(owner, What::Hooks(handler))
     }
 
     pub(crate) fn add_observer(&self, owner: &Arc<ModIdentity>, observer: Observer) -> Result<u64, String> {
-        Ok(self.registrations.add(owner, What::Observer(Arc::new(observer)))?)
+        self.register(owner, What::Observer(Arc::new(observer)))
     }
 
     pub(crate) fn add_channel(&self, owner: &Arc<ModIdentity>, channel: Channel) -> Result<u64, String> {
-        Ok(self.registrations.add(owner, What::Channel(Arc::new(channel)))?)
+        self.register(owner, What::Channel(Arc::new(channel)))
     }
 
     /// Adds a command. One that cannot be added is told, and the mod goes on without it.
     pub(crate) fn add_command(&self, owner: &Arc<ModIdentity>, command: ModCommand) -> Result<u64, String> {
         let name = command.spec().name.clone();
-        let taken = self.registrations.commands().iter().any(|first| first.spec().name == name);
-        let checked = command.spec().check().and_then(|()| match taken {
-            true => Err(format!("a command of that name is there already; the first stays: {name}")),
-            false => Ok(()),
-        });
-        match checked {
-            Ok(()) => Ok(self.registrations.add(owner, What::Command(Arc::new(command)))?),
-            Err(refused) => Ok(self.refuse(owner, &format!("command:{name}"), &refused)),
+        let place = format!("command:{name}");
+        if let Err(refused) = command.spec().check() {
+            return Ok(self.refuse(owner, &place, &refused));
+        }
+        match self.registrations.add(owner, What::Command(Arc::new(command))) {
+            Err(taken @ Refusal::Taken) => Ok(self.refuse(owner, &place, &format!("{taken}: {name}"))),
+            added => added.map_err(|refusal| refusal.to_string()),
         }
     }
 
@@ -180,11 +189,15 @@ impl Core {
         if let Err(refused) = self.tools.add(Arc::clone(&tool), Arc::clone(&owner.id)) {
             return Ok(self.refuse(owner, &place, &refused.to_string()));
         }
-        let added = self.registrations.add(owner, What::Tool(Arc::clone(&tool)));
+        let added = self.register(owner, What::Tool(Arc::clone(&tool)));
         if added.is_err() {
             self.tools.remove(&tool);
         }
-        Ok(added?)
+        added
+    }
+
+    fn register(&self, owner: &Arc<ModIdentity>, what: What) -> Result<u64, String> {
+        self.registrations.add(owner, what).map_err(|refusal| refusal.to_string())
     }
 
     fn refuse(&self, owner: &ModIdentity, place: &str, reason: &str) -> u64 {

@@ -19,7 +19,10 @@ use super::{
     Code, Expected, LeftOut, LoadError, Origin, Plan, Planned,
     plan::{chosen, loose},
 };
-use crate::settings::{self, Scope};
+use crate::{
+    files,
+    settings::{self, Scope},
+};
 
 /// Looks for the mods of a scope.
 pub(super) struct Finder<'a> {
@@ -294,11 +297,7 @@ impl Plan {
 
 /// What a library says of itself, with its hash.
 fn look(path: &Path) -> Option<Expected> {
-    // A pipe is never waited for.
-    if !path.is_file() {
-        return None;
-    }
-    let bytes = fs::read(path).ok()?;
+    let bytes = files::read(path).ok()?;
     let metadata = object::inspect(&bytes).ok()?.metadata?;
     Some(Expected {
         name: metadata.name,

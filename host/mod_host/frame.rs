@@ -1,6 +1,9 @@
 //! What stands behind a frame: the question, and the way to the host's services.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::{
+    sync::{Arc, OnceLock, Weak},
+    time::Duration,
+};
 
 use abi_stable::std_types::{RResult, RString};
 use async_ffi::{FfiFuture, FutureExt};
@@ -12,11 +15,11 @@ use serde::Serialize;
 
 use super::{Core, HARNESS_GONE, channels::BusMessage, clock::Clock, identity::ModIdentity, services};
 use crate::{
-    hooks::{HookInput, Subject, ToolCallInput},
+    hooks::{HookFault, HookInput, Subject, ToolCallInput},
     tools::ToolContext,
 };
 
-/// What a mod is asked in one entry.
+/// What a mod is asked in one entry. Small, as it is moved at every entry.
 #[derive(Clone)]
 pub(crate) enum Question {
     /// Nothing any more.
@@ -30,9 +33,16 @@ pub(crate) enum Question {
     /// To hear what another mod says on a channel.
     Bus(Arc<BusMessage>),
     /// To run its tool.
-    Tool { name: Arc<str>, input: Arc<str>, ctx: ToolContext },
-    /// To run its command.
-    Command { args: Arc<str> },
+    Tool(Arc<ToolQuestion>),
+    /// To run its command, with what was typed behind its name.
+    Command(Arc<String>),
+}
+
+/// A call of a mod's own tool.
+pub(crate) struct ToolQuestion {
+    pub(crate) name: String,
+    pub(crate) input: String,
+    pub(crate) ctx: ToolContext,
 }
 
 /// The host's side of a frame.
@@ -42,7 +52,8 @@ pub(crate) struct ModFrame {
     owner: Arc<ModIdentity>,
     question: Question,
     tool_input: OnceLock<String>,
-    clock: Clock,
+    /// Made when somebody looks at it: most entries are over before.
+    clock: OnceLock<Clock>,
 }
 
 impl ModFrame {
@@ -53,26 +64,41 @@ impl ModFrame {
             owner: Arc::clone(owner),
             question,
             tool_input: OnceLock::new(),
-            clock: Clock::default(),
+            clock: OnceLock::new(),
         }
     }
 
     /// Counts the time of the entry on `clock`.
     pub(crate) fn timed_by(mut self, clock: Clock) -> Self {
-        self.clock = clock;
+        self.clock = clock.into();
         self
     }
 
     /// Uses the frame for another question.
+    #[inline]
     pub(crate) fn ask(&mut self, question: Question) {
         self.question = question;
         self.tool_input.take();
         // Work that an earlier question left behind stops its own clock alone.
-        self.clock.renew();
+        self.clock.take();
     }
 
-    pub(crate) fn clock(&self) -> &Clock {
-        &self.clock
+    /// Gives the question back, if it was a hook's, and asks nothing any more.
+    #[inline]
+    pub(crate) fn give_back(&mut self) -> Option<Arc<HookInput>> {
+        match std::mem::replace(&mut self.question, Question::None) {
+            Question::Hook(input) => Some(input),
+            _ => None,
+        }
+    }
+
+    /// Ends when the entry has used up `limit` of the mod's own time.
+    pub(crate) async fn over(&self, limit: Option<Duration>) -> HookFault {
+        self.clock().over(limit).await
+    }
+
+    fn clock(&self) -> &Clock {
+        self.clock.get_or_init(Clock::default)
     }
 
     fn call_input(&self) -> Option<&ToolCallInput> {
@@ -102,9 +128,9 @@ impl ModFrame {
 
     fn tool_text(&self, field: TextField) -> &str {
         match (&self.question, field) {
-            (Question::Tool { ctx, .. }, TextField::ToolCallId) => &ctx.tool_call_id,
-            (Question::Tool { name, .. }, TextField::ToolName) => name,
-            (Question::Tool { input, .. }, TextField::ToolInput) => input,
+            (Question::Tool(call), TextField::ToolCallId) => &call.ctx.tool_call_id,
+            (Question::Tool(call), TextField::ToolName) => &call.name,
+            (Question::Tool(call), TextField::ToolInput) => &call.input,
             (Question::Event(event), TextField::ToolName) => event_tool(&event.payload).unwrap_or_default(),
             _ => self.call_input().map_or("", |call| match field {
                 TextField::ToolCallId => &call.id,
@@ -119,14 +145,14 @@ impl ModFrame {
             Question::Hook(input) => input.scope.emitter.agent_id(),
             Question::Event(event) => &event.agent_id,
             Question::Bus(message) => &message.agent_id,
-            Question::Tool { ctx, .. } => &ctx.agent_id,
-            Question::None | Question::Factory | Question::Command { .. } => "",
+            Question::Tool(call) => &call.ctx.agent_id,
+            Question::None | Question::Factory | Question::Command(_) => "",
         }
     }
 
     fn prompt(&self) -> &str {
         match (&self.question, self.subject()) {
-            (Question::Command { args }, _) => args,
+            (Question::Command(args), _) => args,
             (_, Some(Subject::Prompt(prompt))) => prompt,
             _ => "",
         }
@@ -162,7 +188,7 @@ impl ModFrame {
     fn cancelled(&self) -> bool {
         match &self.question {
             Question::Hook(input) => input.scope.cancel.is_cancelled(),
-            Question::Tool { ctx, .. } => ctx.cancel.is_cancelled(),
+            Question::Tool(call) => call.ctx.cancel.is_cancelled(),
             _ => false,
         }
     }
@@ -268,7 +294,8 @@ impl FrameHost for ModFrame {
     }
 
     fn call(&self, service: &str, args: &str) -> FfiFuture<RResult<RString, RString>> {
-        let answer = self.asker().and_then(|asker| services::later(asker, self.clock.wait(), service, args));
+        let answer =
+            self.asker().and_then(|asker| services::later(asker, self.clock().wait(), service, args));
         async move {
             let answer = match answer {
                 Ok(answer) => answer.await,

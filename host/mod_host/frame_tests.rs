@@ -55,6 +55,7 @@ impl World {
             cwd: Path::new("/w").into(),
             options: BTreeMap::new(),
             hook_timeout: None,
+            tool_timeout: None,
             load_timeout: Duration::from_secs(1),
             journal_dir: None,
             log_file: None,
@@ -246,9 +247,14 @@ async fn a_tool_and_a_command_see_what_they_are_called_with() {
         cancel: world.cancel.clone(),
         tool_call_id: "c1".into(),
         agent_id: "main".into(),
+        hidden: Arc::new(|_| false),
         progress: Arc::new(|_| ()),
     };
-    let frame = world.frame(Question::Tool { name: "own".into(), input: r#"{"a":1}"#.into(), ctx });
+    let frame = world.frame(Question::Tool(Arc::new(ToolQuestion {
+        name: "own".into(),
+        input: r#"{"a":1}"#.into(),
+        ctx,
+    })));
     let texts = vec![
         text(TextField::AgentId, "main"),
         text(TextField::ToolCallId, "c1"),
@@ -258,7 +264,7 @@ async fn a_tool_and_a_command_see_what_they_are_called_with() {
     assert_eq!(fields(&frame), (texts, vec![]));
     world.cancel.cancel();
     assert_eq!(frame.number(NumberField::Cancelled), 1);
-    let frame = world.frame(Question::Command { args: "all of it".into() });
+    let frame = world.frame(Question::Command(Arc::new("all of it".into())));
     assert_eq!(fields(&frame), (vec![text(TextField::Prompt, "all of it")], vec![]));
     assert_eq!(fields(&world.frame(Question::Factory)), (vec![], vec![]));
 }

@@ -53,6 +53,7 @@ pub(crate) struct Occupied {
 
 /// The journal of this process.
 pub(crate) struct Journal {
+    // Lives until the drop, and is lent with `self` alone.
     words: &'static [AtomicU64],
     // Held open and locked as long as the process lives, so that others know that it does.
     file: Option<(File, PathBuf)>,
@@ -90,7 +91,7 @@ impl Journal {
 
     /// A journal that a crash takes away.
     pub(crate) fn in_memory() -> Self {
-        Self { words: Vec::from_iter((0..WORDS).map(|_| AtomicU64::new(0))).leak(), file: None }
+        Self { words: Box::leak((0..WORDS).map(|_| AtomicU64::new(0)).collect()), file: None }
     }
 
     fn in_file(dir: &Path) -> io::Result<Self> {
@@ -124,6 +125,7 @@ impl Journal {
     }
 
     /// Notes that this thread enters a mod, until the guard is dropped.
+    #[inline]
     pub(crate) fn enter(&self, mod_index: u16, place: u16) -> Entered<'_> {
         // A thread that ends has no slot any more, while code of a mod may still end with it.
         let Some(slot) = SLOT.try_with(|slot| slot.0).ok().flatten() else { return Entered(None) };
@@ -149,9 +151,14 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        if let Some((_, path)) = &self.file {
-            // What stays behind is found empty and swept at a later start.
-            let _swept_later = fs::remove_file(path);
+        match &self.file {
+            Some((_, path)) => {
+                // What stays behind is found empty and swept at a later start.
+                let _swept_later = fs::remove_file(path);
+                unmap(self.words);
+            }
+            // SAFETY: these words came from a box of `in_memory`, and nobody holds them any more.
+            None => drop(unsafe { Box::from_raw(std::ptr::from_ref(self.words).cast_mut()) }),
         }
     }
 }
@@ -166,6 +173,7 @@ struct Left<'a> {
 }
 
 impl Drop for Entered<'_> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(Left { state, since, before }) = &self.0 {
             since.store(before.1, Relaxed);
@@ -174,6 +182,7 @@ impl Drop for Entered<'_> {
     }
 }
 
+#[inline]
 fn words_of(words: &[AtomicU64], slot: usize) -> [&AtomicU64; SLOT_WORDS] {
     std::array::from_fn(|word| &words[1 + slot * SLOT_WORDS + word])
 }
@@ -246,10 +255,21 @@ fn map(file: &File) -> io::Result<&'static [AtomicU64]> {
     let start = unsafe {
         mmap(std::ptr::null_mut(), BYTES, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0)?
     };
-    // SAFETY: the mapping is page-aligned, `BYTES` long, zeroed by the kernel, and never unmapped. All
-    // access goes through atomics, so that another reader of the file is no data race.
+    // SAFETY: the mapping is page-aligned, `BYTES` long, zeroed by the kernel, and unmapped with the journal
+    // alone. All access goes through atomics, so that another reader of the file is no data race.
     Ok(unsafe { std::slice::from_raw_parts(start.cast::<AtomicU64>(), WORDS) })
 }
+
+#[cfg(unix)]
+fn unmap(words: &'static [AtomicU64]) {
+    // SAFETY: the whole of a mapping that `map` made, and nobody holds it any more: whoever is inside of a
+    // mod holds the journal.
+    let unmapped = unsafe { rustix::mm::munmap(words.as_ptr().cast_mut().cast(), BYTES) };
+    debug_assert_eq!(unmapped, Ok(()));
+}
+
+#[cfg(not(unix))]
+fn unmap(_words: &'static [AtomicU64]) {}
 
 /// Elsewhere the journal serves the watchdog alone.
 #[cfg(not(unix))]
@@ -318,5 +338,22 @@ mod tests {
         let last = LastPlace { mod_id: "mod:a-name-of-some-length".to_owned(), place: 2 };
         assert_eq!(sweep(dir.path()), [last]);
         assert_eq!(sweep(dir.path()), []);
+    }
+
+    /// Whether this process has mapped a file of that folder.
+    #[cfg(target_os = "linux")]
+    fn mapped(path: &std::path::Path) -> bool {
+        std::fs::read_to_string("/proc/self/maps").unwrap().contains(path.to_str().unwrap())
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_journal_that_is_over_leaves_neither_file_nor_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::create(dir.path());
+        assert!(mapped(dir.path()));
+        drop(journal);
+        assert!(!mapped(dir.path()));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

@@ -21,6 +21,7 @@ use libloading::Library;
 use sha2::{Digest, Sha256};
 
 use super::LoadError;
+use crate::files;
 
 /// No mod is larger than this.
 const MAX_BYTES: u64 = 256 << 20;
@@ -39,7 +40,7 @@ impl Sealed {
     /// Copies the file at `path` to where nobody can change it.
     pub(crate) fn copy(path: &Path) -> Result<Self, LoadError> {
         let unreadable = |error| LoadError::Unreadable { path: path.to_owned(), error };
-        let source = open_regular(path).map_err(unreadable)?;
+        let source = files::open(path).map_err(unreadable)?;
         let length = source.metadata().map_err(unreadable)?.len();
         if length > MAX_BYTES {
             return Err(LoadError::TooBig { path: path.to_owned(), got: length, most: MAX_BYTES });
@@ -65,26 +66,6 @@ fn said(error: &libloading::Error) -> String {
         Some((name, reason)) if name.starts_with("/proc/self/fd/") => reason.to_owned(),
         _ => said,
     }
-}
-
-/// Opens a file that is one: a pipe or a device would hang or never end.
-fn open_regular(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        // A pipe that nobody writes to is opened at once, and then refused.
-        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
-    }
-    let file = options.read(true).open(path)?;
-    let kind = file.metadata()?;
-    if kind.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    if !kind.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
-    Ok(file)
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -319,7 +300,7 @@ mod tests {
         assert_eq!(
             refused,
             format!(
-                "cannot read the library, check its path and who may read it: not a regular file: {}",
+                "cannot read the library, check its path and who may read it: expected a file, got a named pipe: {}",
                 path.display()
             )
         );

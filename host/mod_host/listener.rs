@@ -3,26 +3,30 @@
 
 use std::{
     cell::Cell,
+    collections::BTreeMap,
     sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
 
 use mod_interface::{
-    abi::{Callable, OwnFrame},
+    abi::{Callable, OwnFrame, Reply},
     types::NoticeLevel,
 };
 
 use super::{
     Core,
-    adapter::{Entry, enter as enter_mod},
+    adapter::{enter as enter_mod, settle},
     frame::{ModFrame, Question},
     identity::ModIdentity,
     journal::{Journal, place},
 };
-use crate::{events::EventBus, hooks::HookFault};
+use crate::{
+    events::{Emitter, EventBus},
+    hooks::{Faults, HookFault},
+};
 
 /// A listener that holds the run up for longer is named.
 const SLOW: Duration = Duration::from_millis(50);
@@ -42,7 +46,7 @@ pub(crate) struct Listener {
     place: String,
     callable: Callable,
     named_slow: AtomicBool,
-    failures: AtomicU64,
+    faults: Arc<ListenerFaults>,
 }
 
 impl Listener {
@@ -54,7 +58,7 @@ impl Listener {
             place,
             callable,
             named_slow: AtomicBool::new(false),
-            failures: AtomicU64::new(0),
+            faults: Arc::clone(&core.listener_faults),
         }
     }
 
@@ -62,13 +66,14 @@ impl Listener {
     pub(crate) fn tell(&self, core: &Arc<Core>, question: Question, agent_id: &Arc<str>) {
         let frame = OwnFrame::new(ModFrame::new(core, &self.owner, question));
         let start = Instant::now();
-        let entry = enter_mod(&self.journal, &self.owner, place::EVENT, |reply| {
+        let mut reply = Reply::default();
+        let pending = enter_mod(&self.journal, &self.owner, place::EVENT, &mut reply, |reply| {
             self.callable.call(frame.frame(), reply)
         });
         let took = start.elapsed();
-        let fault = match entry {
-            Entry::Ready(answer) => answer.err(),
-            Entry::Pending(_) => Some(HookFault::Invalid("an observer cannot wait".to_owned())),
+        let fault = match pending {
+            None => settle(&reply.completed).err(),
+            Some(_) => Some(HookFault::Invalid("an observer cannot wait".to_owned())),
         };
         if took > SLOW && !self.named_slow.swap(true, Relaxed) {
             let (id, place) = (&self.owner.id, self.place.trim_start_matches("on:"));
@@ -80,12 +85,29 @@ impl Listener {
         }
     }
 
-    /// Told once: a listener that fails on the event of its own failure would be told for ever.
+    /// Tells a fault. The same one is told once: a listener that fails on the event of its own failure would
+    /// be told for ever.
     pub(crate) fn report(&self, agent_id: &Arc<str>, fault: &HookFault) {
-        if self.failures.fetch_add(1, Relaxed) == 0 {
-            let emitter = self.bus.emitter(Arc::clone(agent_id));
-            emitter.mod_error(&self.owner.id, &self.place, fault.to_string());
-        }
+        let emitter = self.bus.emitter(Arc::clone(agent_id));
+        self.faults.of(agent_id).tell(&emitter, &self.owner.id, &self.place, fault);
+    }
+}
+
+/// The faults of all listeners, by the agent that they were told something of.
+#[derive(Default)]
+pub(crate) struct ListenerFaults(Mutex<BTreeMap<Arc<str>, Arc<Faults>>>);
+
+impl ListenerFaults {
+    fn of(&self, agent_id: &Arc<str>) -> Arc<Faults> {
+        let mut agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(agents.entry(Arc::clone(agent_id)).or_default())
+    }
+
+    /// Says what happened again after it was told, and forgets it: the agent's run is over.
+    pub(crate) fn report_repeats(&self, emitter: &Emitter) {
+        let faults = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(emitter.agent_id());
+        // Not under the lock: who listens to notices may fail too.
+        faults.into_iter().for_each(|faults| faults.report_repeats(emitter));
     }
 }
 

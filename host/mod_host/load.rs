@@ -17,7 +17,7 @@ use registry::HostFacts;
 
 use super::{
     Code, Core, LoadError, LoadedMod, Origin, Planned, abi_check,
-    adapter::PendingEntry,
+    adapter::{PendingEntry, settle},
     checked::{Checked, check, shown},
     clock::Clock,
     frame::{ModFrame, Question},
@@ -63,17 +63,26 @@ impl Ready {
     }
 }
 
-/// Loads a mod as number `index`; `None` when it is disabled. A failed one leaves nothing registered.
+/// What came of a load that did not fail.
+pub(super) enum Outcome {
+    Loaded(Arc<ModIdentity>, LoadedMod),
+    /// The mod of that name is turned off.
+    Disabled(String),
+}
+
+/// Loads a mod as number `index`. A failed one leaves nothing registered.
 pub(super) async fn load(
     core: &Arc<Core>,
     ready: Ready,
     index: u16,
     disabled: &impl Fn(&str) -> bool,
-) -> Result<Option<(Arc<ModIdentity>, LoadedMod)>, LoadError> {
+) -> Result<Outcome, LoadError> {
     let origin = ready.origin;
     let (identity, version, sha256) = match ready.code {
         ReadyCode::BuiltIn { name, root } => {
-            let Some(identity) = identify(core, name, index, &origin, disabled)? else { return Ok(None) };
+            let Some(identity) = identify(core, name, index, &origin, disabled)? else {
+                return Ok(Outcome::Disabled(name.to_owned()));
+            };
             run(core, &identity, move |core, identity, progress| register(core, identity, progress, root))
                 .await?;
             (identity, root.version().to_string(), None)
@@ -81,7 +90,7 @@ pub(super) async fn load(
         ReadyCode::Library(checked) => {
             let checked = *checked?;
             let Some(identity) = identify(core, &checked.name, index, &origin, disabled)? else {
-                return Ok(None);
+                return Ok(Outcome::Disabled(checked.name));
             };
             let (version, sha256) = (checked.version.clone(), checked.sealed.sha256.clone());
             run(core, &identity, move |core, identity, progress| {
@@ -93,7 +102,7 @@ pub(super) async fn load(
         }
     };
     let loaded = LoadedMod { name: identity.name.to_string(), version, origin, sha256 };
-    Ok(Some((identity, loaded)))
+    Ok(Outcome::Loaded(identity, loaded))
 }
 
 /// Gives the mod its identity, if it is not disabled and the first of its name.
@@ -122,7 +131,10 @@ fn root_module(core: &Core, identity: &ModIdentity, checked: Checked) -> Result<
     let Checked { sealed, name, version } = checked;
     let library = {
         let _inside = core.journal.enter(identity.index, place::LOAD);
-        sealed.load()?
+        core.constructing.store(true, Relaxed);
+        let loaded = sealed.load();
+        core.constructing.store(false, Relaxed);
+        loaded?
     };
     let root = abi_check::root_module(&library, &name);
     // Never unloaded, whatever came of it.
@@ -154,8 +166,8 @@ fn register(
         root.register()(frame.frame().clone())
     };
     let pending = PendingEntry::new(future, Arc::clone(&core.journal), identity.index, place::FACTORY);
-    let answer = core.runtime.block_on(pending.bounded(frame.host().clock(), Some(core.load_timeout)));
-    answer.map(drop).map_err(|fault| match fault {
+    let answer = core.runtime.block_on(pending.bounded(frame.host().over(Some(core.load_timeout))));
+    answer.and_then(|completed| settle(&completed).map(drop)).map_err(|fault| match fault {
         HookFault::Timeout(_) => stuck(core, identity, "factory"),
         fault => LoadError::Factory { error: fault.to_string() },
     })
@@ -186,7 +198,7 @@ where
         result = receive => {
             result.unwrap_or_else(|_| Err(failed("the loading thread ended without a word".to_owned())))
         }
-        () = progress.clock.used_up(core.load_timeout + GRACE) => {
+        _ = progress.clock.over(Some(core.load_timeout + GRACE)) => {
             let in_factory = progress.in_factory.load(Relaxed);
             Err(stuck(core, identity, if in_factory { "factory" } else { "constructor" }))
         }

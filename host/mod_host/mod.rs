@@ -21,6 +21,8 @@ mod commands;
 mod core;
 mod discovery;
 mod error;
+#[cfg(test)]
+mod fixture;
 mod frame;
 mod identity;
 mod journal;
@@ -41,10 +43,7 @@ mod watchdog;
 use std::{
     path::{Path, PathBuf},
     pin::pin,
-    sync::{
-        Arc, Mutex, Once, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex, Once, PoisonError, atomic::Ordering::Relaxed},
 };
 
 use futures::StreamExt;
@@ -63,7 +62,13 @@ pub use self::{
     trial::{Trial, trials},
     trust::{ProjectMods, project_hashes},
 };
-use self::{core::Core, identity::ModIdentity, load::Ready, observers::ObserverSink, registrations::What};
+use self::{
+    core::Core,
+    identity::ModIdentity,
+    load::{Outcome, Ready},
+    observers::ObserverSink,
+    registrations::What,
+};
 use crate::{
     events::Emitter,
     hooks::{Handlers, Mods},
@@ -78,8 +83,6 @@ pub struct ModHost {
     journal_dir: Option<PathBuf>,
     loaded: Mutex<Vec<(Arc<ModIdentity>, LoadedMod)>>,
     watched: Once,
-    // A constructor that never returns holds a lock of the system's loader.
-    loader_stuck: AtomicBool,
 }
 
 /// A mod that was loaded.
@@ -133,6 +136,8 @@ impl std::fmt::Display for LoadWarning {
 pub struct Loaded {
     /// The mods that are in, in load order.
     pub mods: Vec<LoadedMod>,
+    /// Those that are turned off, by name, and where they come from.
+    pub disabled: Vec<(String, Origin)>,
     /// The others.
     pub warnings: Vec<LoadWarning>,
 }
@@ -159,13 +164,7 @@ impl ModHost {
         let bus = config.bus.clone();
         let core = Arc::new(Core::new(config, tokio::runtime::Handle::current()));
         bus.add(Arc::new(ObserverSink(Arc::downgrade(&core))));
-        Self {
-            core,
-            journal_dir,
-            loaded: Mutex::default(),
-            watched: Once::new(),
-            loader_stuck: AtomicBool::new(false),
-        }
+        Self { core, journal_dir, loaded: Mutex::default(), watched: Once::new() }
     }
 
     /// Says in a notice which mods earlier runs of this user ended in, if they ended in one.
@@ -190,10 +189,11 @@ impl ModHost {
     pub async fn load(&self, plan: Plan, disabled: impl Fn(&str) -> bool) -> Result<Loaded, LoadError> {
         let problems = plan.problems.into_iter();
         let mut warnings: Vec<_> = problems.map(|(origin, error)| LoadWarning { origin, error }).collect();
-        let mut mods = Vec::new();
-        let mut planned = plan.mods;
+        let (mut mods, mut turned_off) = (Vec::new(), Vec::new());
         // The name of a package's mod is known before its bytes are looked at: a disabled one costs nothing.
-        planned.retain(|planned| !planned.name().is_some_and(&disabled));
+        let (off, planned): (Vec<_>, Vec<_>) =
+            plan.mods.into_iter().partition(|planned| planned.name().is_some_and(&disabled));
+        turned_off.extend(off.into_iter().filter_map(|it| Some((it.name()?.to_owned(), it.origin))));
         if planned.iter().any(|planned| matches!(planned.code, Code::Library { .. })) {
             self.watched.call_once(|| watchdog::start(&self.core));
         }
@@ -201,33 +201,23 @@ impl ModHost {
         while let Some(ready) = ready.next().await {
             let origin = ready.origin.clone();
             match self.load_one(ready, &disabled).await {
-                Ok(loaded) => mods.extend(loaded),
+                Ok(Outcome::Loaded(_, loaded)) => mods.push(loaded),
+                Ok(Outcome::Disabled(name)) => turned_off.push((name, origin)),
                 Err(error @ LoadError::Stuck { place: "constructor", .. }) => return Err(error),
                 Err(error) => warnings.push(LoadWarning { origin, error }),
             }
         }
-        Ok(Loaded { mods, warnings })
+        Ok(Loaded { mods, disabled: turned_off, warnings })
     }
 
-    /// Loads a mod, which nobody watches unless it is one of [`load`](Self::load); `None` when it is disabled.
-    async fn load_one(
-        &self,
-        ready: Ready,
-        disabled: &impl Fn(&str) -> bool,
-    ) -> Result<Option<LoadedMod>, LoadError> {
-        match load::load(&self.core, ready, self.core.next_index(), disabled).await {
-            Ok(Some((identity, loaded))) => {
-                self.loaded.lock().unwrap_or_else(PoisonError::into_inner).push((identity, loaded.clone()));
-                Ok(Some(loaded))
-            }
-            Ok(None) => Ok(None),
-            Err(error) => {
-                if matches!(error, LoadError::Stuck { place: "constructor", .. }) {
-                    self.loader_stuck.store(true, Relaxed);
-                }
-                Err(error)
-            }
+    /// Loads a mod, which nobody watches unless it is one of [`load`](Self::load).
+    async fn load_one(&self, ready: Ready, disabled: &impl Fn(&str) -> bool) -> Result<Outcome, LoadError> {
+        let outcome = load::load(&self.core, ready, self.core.next_index(), disabled).await?;
+        if let Outcome::Loaded(identity, loaded) = &outcome {
+            let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            all.push((Arc::clone(identity), loaded.clone()));
         }
+        Ok(outcome)
     }
 
     /// The options that no mod has asked for yet.
@@ -268,14 +258,18 @@ impl Mods for ModHost {
     fn handlers(&self) -> Arc<Handlers> {
         self.core.handlers()
     }
+
+    fn report_repeated_faults(&self, emitter: &Emitter) {
+        self.core.listener_faults.report_repeats(emitter);
+    }
 }
 
 impl Drop for ModHost {
     fn drop(&mut self) {
-        // Code of a mod that is dropped could wait for that lock, for ever.
-        if self.loader_stuck.load(Relaxed) {
-            return;
+        // A constructor that does not return holds the system's loader, whether the start gave it up or was
+        // interrupted: code of a mod that is dropped could wait for that, for ever.
+        if !self.core.constructing.load(Relaxed) {
+            self.core.clear();
         }
-        self.core.clear();
     }
 }

@@ -19,6 +19,16 @@ pub struct Planned {
     pub code: Code,
 }
 
+impl Planned {
+    /// The mod's name, where it is known before its bytes are looked at.
+    pub fn name(&self) -> Option<&str> {
+        match &self.code {
+            Code::BuiltIn { name, .. } => Some(name),
+            Code::Library { expected, .. } => expected.as_ref().map(|expected| expected.name.as_str()),
+        }
+    }
+}
+
 /// The code of a mod.
 pub enum Code {
     /// Compiled into this program.
@@ -147,7 +157,6 @@ impl Lookup<'_> {
         self.scope(Scope::User, &shadows, &mut plan);
         if project {
             self.scope(Scope::Project, &BTreeSet::new(), &mut plan);
-            self.tell_what_the_project_turns_off(&mut plan);
         }
         if let ProjectMods::Trusted(trust) = self.project {
             trust::sift(&mut plan, trust, &self.places.cwd);
@@ -165,24 +174,6 @@ impl Lookup<'_> {
     fn finder(&self, scope: Scope) -> Finder<'_> {
         let user_home = self.places.user_home.as_deref();
         Finder { host: self.host, scope, folder: self.places.folder(scope), user_home }
-    }
-
-    fn tell_what_the_project_turns_off(&self, plan: &mut Plan) {
-        let off = |name: &str| self.settings.disabled_by(name) == Some(Scope::Project);
-        let users = plan.mods.iter().filter(|planned| !planned.origin.is_project());
-        let names: Vec<_> = users.filter_map(Planned::name).filter(|name| off(name)).collect();
-        let notices = names.iter().map(|name| format!("the project turns off a mod of the user: {name}"));
-        plan.notices.extend(notices.collect::<Vec<_>>());
-    }
-}
-
-impl Planned {
-    /// The mod's name, where it is known before its library is looked at.
-    pub fn name(&self) -> Option<&str> {
-        match &self.code {
-            Code::BuiltIn { name, .. } => Some(name),
-            Code::Library { expected, .. } => expected.as_ref().map(|expected| expected.name.as_str()),
-        }
     }
 }
 

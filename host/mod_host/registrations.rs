@@ -34,6 +34,17 @@ struct Row {
     what: What,
 }
 
+/// Why something is not registered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("{}", super::HARNESS_GONE)]
+    Gone,
+    #[error("this mod did not load, it can register nothing any more")]
+    Closed,
+    #[error("a command of that name is there already; the first stays")]
+    Taken,
+}
+
 /// All registrations. Registration order is load order, whenever a mod registers.
 #[derive(Default)]
 pub(crate) struct Registrations {
@@ -54,13 +65,17 @@ struct Table {
 }
 
 impl Table {
-    fn refusal(&self, owner: &ModIdentity) -> Option<&'static str> {
+    fn refusal(&self, owner: &ModIdentity, what: &What) -> Option<Refusal> {
         if self.over {
-            return Some(super::HARNESS_GONE);
+            return Some(Refusal::Gone);
         }
-        self.closed
-            .contains(&owner.index)
-            .then_some("this mod did not load, it can register nothing any more")
+        if self.closed.contains(&owner.index) {
+            return Some(Refusal::Closed);
+        }
+        let What::Command(command) = what else { return None };
+        let name = &command.spec().name;
+        let taken = |row: &Row| matches!(&row.what, What::Command(first) if first.spec().name == *name);
+        self.rows.iter().any(taken).then_some(Refusal::Taken)
     }
 }
 
@@ -68,10 +83,10 @@ impl Registrations {
     /// Adds a registration, and gives its number.
     ///
     /// # Errors
-    /// Why it was dropped: the mod did not load, or the harness is gone.
-    pub(crate) fn add(&self, owner: &Arc<ModIdentity>, what: What) -> Result<u64, &'static str> {
+    /// Why it was dropped.
+    pub(crate) fn add(&self, owner: &Arc<ModIdentity>, what: What) -> Result<u64, Refusal> {
         let mut table = self.table();
-        if let Some(refusal) = table.refusal(owner) {
+        if let Some(refusal) = table.refusal(owner, &what) {
             // Not under the lock: what is dropped is code of the mod.
             drop(table);
             return Err(refusal);
@@ -186,8 +201,8 @@ mod tests {
             false
         }
 
-        fn call(&self, _: &Arc<HookInput>) -> HookAnswer {
-            HookAnswer::Ready(Ok(None))
+        fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>) {
+            (HookAnswer::Ready(Ok(None)), Some(input))
         }
     }
 
@@ -231,8 +246,7 @@ mod tests {
         let (registrations, first, second) = (Registrations::default(), owner(1), owner(2));
         registrations.add(&first, hooks("1a")).unwrap();
         assert_eq!(registrations.close(&first).len(), 1);
-        let refusal = "this mod did not load, it can register nothing any more";
-        assert_eq!(registrations.add(&first, hooks("1b")), Err(refusal));
+        assert_eq!(registrations.add(&first, hooks("1b")), Err(Refusal::Closed));
         registrations.add(&second, hooks("2a")).unwrap();
         assert_eq!(names(&registrations), ["2a"]);
     }
@@ -242,7 +256,7 @@ mod tests {
         let (registrations, first) = (Registrations::default(), owner(1));
         registrations.add(&first, hooks("1a")).unwrap();
         assert_eq!(registrations.clear().len(), 1);
-        assert_eq!(registrations.add(&first, hooks("1b")), Err("the harness of this mod is gone"));
+        assert_eq!(registrations.add(&first, hooks("1b")), Err(Refusal::Gone));
         assert_eq!(names(&registrations), [""; 0]);
     }
 
@@ -262,8 +276,8 @@ mod tests {
             false
         }
 
-        fn call(&self, _: &Arc<HookInput>) -> HookAnswer {
-            HookAnswer::Ready(Ok(None))
+        fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>) {
+            (HookAnswer::Ready(Ok(None)), Some(input))
         }
     }
 

@@ -21,6 +21,12 @@ use crate::{
     process::{End, Run},
 };
 
+/// The most that a mod may say in one call, in bytes.
+const MAX_ARGS: usize = 4 << 20;
+
+/// A text for people is cut at this many bytes.
+const MAX_SHOWN: usize = 64 << 10;
+
 /// Who asks, and in answer to what.
 pub(crate) struct Asker {
     pub(crate) core: Arc<Core>,
@@ -37,15 +43,15 @@ impl Asker {
             Question::Hook(input) => input.scope.emitter.clone(),
             Question::Event(event) => self.core.bus.emitter(Arc::clone(&event.agent_id)),
             Question::Bus(message) => self.core.bus.emitter(Arc::clone(&message.agent_id)),
-            Question::Tool { ctx, .. } => self.core.bus.emitter(Arc::clone(&ctx.agent_id)),
-            Question::None | Question::Factory | Question::Command { .. } => self.core.bus.main(),
+            Question::Tool(call) => self.core.bus.emitter(Arc::clone(&call.ctx.agent_id)),
+            Question::None | Question::Factory | Question::Command(_) => self.core.bus.main(),
         }
     }
 
     fn cancel(&self) -> CancellationToken {
         match &self.question {
             Question::Hook(input) => input.scope.cancel.clone(),
-            Question::Tool { ctx, .. } => ctx.cancel.clone(),
+            Question::Tool(call) => call.ctx.cancel.clone(),
             _ => self.core.shutdown.clone(),
         }
     }
@@ -99,10 +105,11 @@ struct Exec {
 pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
     let core = &asker.core;
     match service {
-        "log" => parse(service, args).map(|line: Log| core.log(&asker.owner, &line.level, &line.message)),
-        "ui.notify" => {
-            parse(service, args).map(|text: Text| asker.emitter().notice(NoticeLevel::Info, text.message))
+        "log" => {
+            parse(service, args).map(|line: Log| core.log(&asker.owner, &cut(line.level), &cut(line.message)))
         }
+        "ui.notify" => parse(service, args)
+            .map(|text: Text| asker.emitter().notice(NoticeLevel::Info, cut(text.message))),
         "emit" => parse(service, args).and_then(|event| emit(asker, event)),
         "bus.emit" => {
             parse(service, args).and_then(|message| channels::emit(core, &asker.emitter(), message))
@@ -112,7 +119,7 @@ pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
             let name: Name = parse(service, args)?;
             return Ok(json!(core.option(&asker.owner, &name.name)).to_string());
         }
-        "progress" => parse(service, args).and_then(|text: Text| progress(asker, &text.message)),
+        "progress" => parse(service, args).and_then(|text: Text| progress(asker, &cut(text.message))),
         _ => Err(unknown(service)),
     }?;
     Ok("null".to_owned())
@@ -206,7 +213,19 @@ pub(crate) fn add_hooks(asker: &Asker, spec: &str, hooks: HookObject) -> Result<
 }
 
 fn parse<T: DeserializeOwned>(service: &str, args: &str) -> Result<T, String> {
+    if args.len() > MAX_ARGS {
+        return Err(format!(
+            "too much for {service}, expected at most {MAX_ARGS} bytes, got: {}",
+            args.len()
+        ));
+    }
     serde_json::from_str(args).map_err(|error| format!("bad arguments for {service}: {error}"))
+}
+
+/// A text, or its start and how much more there was.
+fn cut(text: String) -> String {
+    let end = text.floor_char_boundary(MAX_SHOWN);
+    if end == text.len() { text } else { format!("{}… [{} bytes cut]", &text[..end], text.len() - end) }
 }
 
 fn unknown(service: &str) -> String {
@@ -230,10 +249,10 @@ fn emit(asker: &Asker, event: Emit) -> Result<(), String> {
 }
 
 fn progress(asker: &Asker, text: &str) -> Result<(), String> {
-    let Question::Tool { ctx, .. } = &asker.question else {
+    let Question::Tool(call) = &asker.question else {
         return Err("only a tool that runs can tell its progress".to_owned());
     };
-    (ctx.progress)(text);
+    (call.ctx.progress)(text);
     Ok(())
 }
 

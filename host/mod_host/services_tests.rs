@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::path::Path;
 
 use mod_interface::{
     abi::{Completed, Entry, Frame, Reply},
@@ -6,53 +6,7 @@ use mod_interface::{
 };
 
 use super::*;
-use crate::{
-    events::EventBus,
-    mod_host::{ModHostConfig, frame::ModFrame},
-    tools::{ToolContext, ToolSet},
-    ui::Headless,
-};
-use mod_interface::abi::OwnFrame;
-
-/// A core, and frames of one mod of it.
-struct World {
-    core: Arc<Core>,
-    owner: Arc<ModIdentity>,
-    dir: tempfile::TempDir,
-}
-
-impl World {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let config = ModHostConfig {
-            bus: EventBus::new(),
-            ui: Arc::new(Headless),
-            tools: Arc::<ToolSet>::default(),
-            cwd: dir.path().into(),
-            options: BTreeMap::new(),
-            hook_timeout: None,
-            load_timeout: Duration::from_secs(1),
-            journal_dir: None,
-            log_file: Some(dir.path().join("mods.log")),
-        };
-        let core = Arc::new(Core::new(config, tokio::runtime::Handle::current()));
-        Self { core, owner: Arc::new(ModIdentity::new(0, "a")), dir }
-    }
-
-    fn frame(&self, question: Question) -> Frame {
-        OwnFrame::new(ModFrame::new(&self.core, &self.owner, question)).frame().clone()
-    }
-
-    /// What a service that answers at once says to a factory.
-    fn now(&self, service: &str, args: &str) -> Result<String, String> {
-        self.frame(Question::Factory).call_now(service, args)
-    }
-
-    /// What a service that answers later says to a factory.
-    async fn later(&self, service: &str, args: &str) -> Result<String, String> {
-        self.frame(Question::Factory).call(service, args).await
-    }
-}
+use crate::{mod_host::fixture::World, tools::ToolContext};
 
 fn refused(text: &str) -> Result<String, String> {
     Err(text.to_owned())
@@ -99,6 +53,35 @@ async fn what_cannot_be_registered_is_told() {
 }
 
 #[tokio::test]
+async fn of_two_that_take_a_command_at_once_one_has_it() {
+    let world = World::new();
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let kept = Arc::clone(&told);
+    world.core.bus.add(Arc::new(move |event: &AgentEvent| {
+        let EventPayload::ModError { hook, error, .. } = &event.payload else { return };
+        kept.lock().unwrap().push(format!("{hook}: {error}"));
+    }));
+    for number in 0..200 {
+        let spec = json!({ "name": format!("c{number}"), "description": "" }).to_string();
+        let both = std::sync::Barrier::new(2);
+        let take = || {
+            let frame = world.frame(Question::Factory);
+            both.wait();
+            frame.add("command", &spec, Callable::new(Box::new(Nothing))).unwrap()
+        };
+        std::thread::scope(|scope| {
+            let (first, second) = (scope.spawn(take), take());
+            let refused = [first.join().unwrap(), second].into_iter().filter(|id| *id == 0);
+            assert_eq!(refused.count(), 1);
+        });
+        let error =
+            format!("command:c{number}: a command of that name is there already; the first stays: c{number}");
+        assert_eq!(std::mem::take(&mut *told.lock().unwrap()), [error]);
+        assert_eq!(world.core.commands().len(), number + 1);
+    }
+}
+
+#[tokio::test]
 async fn arguments_that_are_none_are_told() {
     let world = World::new();
     let told = refused("bad arguments for log: missing field `level` at line 1 column 2");
@@ -136,9 +119,14 @@ async fn progress_is_for_tools_that_run() {
         cancel: CancellationToken::new(),
         tool_call_id: "c".into(),
         agent_id: "main".into(),
+        hidden: Arc::new(|_| false),
         progress: Arc::new(move |text| kept.lock().unwrap().push_str(text)),
     };
-    let frame = world.frame(Question::Tool { name: "t".into(), input: "{}".into(), ctx });
+    let frame = world.frame(Question::Tool(Arc::new(crate::mod_host::frame::ToolQuestion {
+        name: "t".into(),
+        input: "{}".into(),
+        ctx,
+    })));
     assert_eq!(frame.call_now("progress", args), done());
     assert_eq!(*told.lock().unwrap(), "half");
 }
@@ -179,6 +167,34 @@ async fn what_a_mod_logs_bears_its_name() {
     assert_eq!(world.now("log", r#"{"level":"warn","message":"hot"}"#), done());
     let log = std::fs::read_to_string(world.dir.path().join("mods.log")).unwrap();
     assert!(log.ends_with(" warn mod:a hot\n"), "{log}");
+}
+
+#[tokio::test]
+async fn what_is_too_much_is_refused_or_cut() {
+    let world = World::new();
+    let args = |message: &str| json!({ "level": "info", "message": message, "command": message }).to_string();
+    let much = args(&"x".repeat(MAX_ARGS));
+    let told = |service: &str| {
+        Err(format!("too much for {service}, expected at most 4194304 bytes, got: {}", much.len()))
+    };
+    for service in ["log", "ui.notify", "progress", "emit", "bus.emit", "flag", "dispose"] {
+        assert_eq!(world.now(service, &much), told(service));
+    }
+    for service in ["exec", "ui.confirm", "ui.select", "ui.input"] {
+        assert_eq!(world.later(service, &much).await, told(service));
+    }
+    let tool = world.frame(Question::Factory).add("tool", &much, Callable::new(Box::new(Nothing)));
+    assert_eq!(tool.map(|_| String::new()), told("tool"));
+
+    let events = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let kept = Arc::clone(&events);
+    world.core.bus.add(Arc::new(move |event: &AgentEvent| kept.lock().unwrap().push(event.payload.clone())));
+    let long = args(&"ü".repeat(MAX_SHOWN));
+    assert_eq!([world.now("log", &long), world.now("ui.notify", &long)], [done(), done()]);
+    let message = format!("{}… [65536 bytes cut]", "ü".repeat(MAX_SHOWN / 2));
+    let log = std::fs::read_to_string(world.dir.path().join("mods.log")).unwrap();
+    assert!(log.ends_with(&format!(" info mod:a {message}\n")));
+    assert_eq!(*events.lock().unwrap(), [EventPayload::Notice { level: NoticeLevel::Info, message }]);
 }
 
 #[tokio::test]

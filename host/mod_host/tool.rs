@@ -1,23 +1,29 @@
-use std::sync::Arc;
+use std::{convert::Infallible, future::pending, sync::Arc, thread, time::Duration};
 
 use futures::future::BoxFuture;
 use mod_interface::{
-    abi::{Answer, Callable, OwnFrame, decode_tool},
-    types::{ToolOutput, ToolSpec},
+    abi::{Callable, Completed, OwnFrame, Reply, decode_tool},
+    types::{NoticeLevel, ToolOutput, ToolSpec},
 };
 use serde_json::Value;
+use tokio::{sync::oneshot, time::sleep};
 
 use super::{
     Core,
-    adapter::{Entry, enter},
-    frame::{ModFrame, Question},
+    adapter::{enter, settle},
+    clock::Clock,
+    frame::{ModFrame, Question, ToolQuestion},
     identity::ModIdentity,
     journal::place,
 };
 use crate::{
+    events::Emitter,
     hooks::{HookFault, tool_content},
     tools::{Tool, ToolContext},
 };
+
+/// A tool that takes longer is named, so that nobody wonders what a run is waiting for.
+const LONG: Duration = Duration::from_secs(30);
 
 /// A tool of a mod, as the run sees it: like any other.
 pub(crate) struct ModTool {
@@ -37,22 +43,69 @@ impl ModTool {
         Self { core: Arc::clone(core), owner: Arc::clone(owner), spec, callable }
     }
 
-    async fn answer(&self, input: &Value, ctx: ToolContext) -> Result<Answer, HookFault> {
+    /// The answer of one call, unless an interruption comes first, or the end of the tool's own time.
+    async fn answer(
+        &self,
+        input: &Value,
+        ctx: ToolContext,
+        emitter: &Emitter,
+    ) -> Result<Completed, HookFault> {
         let cancel = ctx.cancel.clone();
-        let (name, input) = (self.spec.name.as_str().into(), input.to_string().into());
-        let question = Question::Tool { name, input, ctx };
-        let frame = OwnFrame::new(ModFrame::new(&self.core, &self.owner, question));
-        let entry = enter(&self.core.journal, &self.owner, place::TOOL, |reply| {
-            self.callable.call(frame.frame(), reply)
-        });
-        match entry {
-            Entry::Ready(answer) => answer,
-            // A tool has all the time that it takes; an interruption ends it.
-            Entry::Pending(pending) => tokio::select! {
-                answer = pending.bounded(frame.host().clock(), None) => answer,
-                () = cancel.cancelled() => Err(HookFault::Error("interrupted".to_owned())),
-            },
+        let (name, input) = (self.spec.name.clone(), input.to_string());
+        let question = Question::Tool(Arc::new(ToolQuestion { name, input, ctx }));
+        let clock = Clock::default();
+        let frame = ModFrame::new(&self.core, &self.owner, question).timed_by(clock.clone());
+        let answer = self.begin(OwnFrame::new(frame))?;
+        tokio::select! {
+            biased;
+            answer = answer => answer.unwrap_or_else(|_| Err(HookFault::Error("it ended without an answer".to_owned()))),
+            () = cancel.cancelled() => Err(HookFault::Error("interrupted".to_owned())),
+            fault = clock.over(self.core.tool_timeout) => Err(fault),
+            never = self.tell_of_a_long_call(emitter) => match never {},
         }
+    }
+
+    /// Runs the tool's code on a thread of its own: code that never returns costs that thread, and not the
+    /// run, which can still be interrupted. Nobody waiting any more, the call is abandoned there too.
+    fn begin(
+        &self,
+        frame: OwnFrame<ModFrame>,
+    ) -> Result<oneshot::Receiver<Result<Completed, HookFault>>, HookFault> {
+        let (mut sender, receiver) = oneshot::channel();
+        let (core, owner, callable) =
+            (Arc::clone(&self.core), Arc::clone(&self.owner), self.callable.clone());
+        let work = move || {
+            let mut reply = Reply::default();
+            let entry = enter(&core.journal, &owner, place::TOOL, &mut reply, |reply| {
+                callable.call(frame.frame(), reply)
+            });
+            let answer = match entry {
+                None => Some(Ok(reply.completed)),
+                Some(pending) => core.runtime.block_on(async {
+                    tokio::select! {
+                        biased;
+                        answer = pending => Some(answer),
+                        () = sender.closed() => None,
+                    }
+                }),
+            };
+            if let Some(answer) = answer {
+                // Who gave the call up in this moment hears of no answer.
+                let _heard = sender.send(answer);
+            }
+        };
+        let spawned = thread::Builder::new().name(self.spec.name.clone()).spawn(work);
+        spawned.map_err(|error| HookFault::Error(format!("there is no thread to run it on: {error}")))?;
+        Ok(receiver)
+    }
+
+    async fn tell_of_a_long_call(&self, emitter: &Emitter) -> Infallible {
+        sleep(LONG).await;
+        let (id, name, seconds) = (&self.owner.id, &self.spec.name, LONG.as_secs());
+        let text =
+            format!("the tool {name} of {id} has been running for {seconds} s; an interruption ends it");
+        emitter.notice(NoticeLevel::Warning, text);
+        pending().await
     }
 }
 
@@ -65,9 +118,9 @@ impl Tool for ModTool {
         Box::pin(async move {
             let emitter = self.core.bus.emitter(Arc::clone(&ctx.agent_id));
             let cancel = ctx.cancel.clone();
-            let answer = self.answer(&input, ctx).await;
-            let output = answer.and_then(|answer| {
-                let output = decode_tool(&answer).map_err(HookFault::Invalid)?;
+            let answer = self.answer(&input, ctx, &emitter).await;
+            let output = answer.and_then(|completed| {
+                let output = decode_tool(settle(&completed)?).map_err(HookFault::Invalid)?;
                 tool_content(&output.content).map(|()| output)
             });
             output.unwrap_or_else(|fault| {
@@ -79,3 +132,7 @@ impl Tool for ModTool {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "tool_tests.rs"]
+mod tests;

@@ -63,6 +63,7 @@ async fn trial(ready: Ready, cwd: PathBuf, limit: Duration) -> Result<Trial, Loa
         cwd: cwd.into(),
         options: std::collections::BTreeMap::new(),
         hook_timeout: None,
+        tool_timeout: None,
         load_timeout: limit,
         journal_dir: None,
         log_file: None,

@@ -6,7 +6,7 @@ use self::members::Members;
 /// How often it is looked, after the kill, whether all are gone; one look takes about a millisecond.
 const LOOKS: usize = 20;
 
-/// A child and all that it started. What is left of it is killed when this is dropped.
+/// A child and all that it started.
 pub(super) struct Family {
     leader: Option<Pid>,
     members: Members,
@@ -64,12 +64,6 @@ impl Family {
             }
         }
         count
-    }
-}
-
-impl Drop for Family {
-    fn drop(&mut self) {
-        self.kill();
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! A child gets a session of its own: it cannot take the terminal, and it can be ended together
 //! with what it started. That happens when its time is up, when the run is cancelled, when the
-//! future is dropped, and to what still runs in the background when the child itself ends. Only a
-//! process that has left the session **and** outlived its parent (a daemon) is not found.
+//! future is dropped, to what still runs in the background when the child itself ends, and by
+//! [`end_all`] at the end of the program. Only a process that has left the session **and** outlived
+//! its parent (a daemon) is not found.
 //!
 //! Output is kept up to a bound, its beginning and its end; what lies between is counted.
 
@@ -13,6 +14,7 @@ mod family;
 #[cfg(not(unix))]
 #[path = "family_windows.rs"]
 mod family;
+mod living;
 mod running;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
@@ -21,6 +23,7 @@ mod tests;
 use std::{ffi::OsString, io, path::PathBuf, time::Duration};
 
 pub use capture::Captured;
+pub use living::end_all;
 use tokio_util::sync::CancellationToken;
 
 /// A process to run. It gets no input.

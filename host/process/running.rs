@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures::{Stream, StreamExt, stream};
-use process_wrap::tokio::{ChildWrapper, CommandWrap};
+use process_wrap::tokio::ChildWrapper;
 use tokio::{
     io::AsyncRead,
     process::Command,
@@ -15,8 +15,8 @@ use tokio::{
 use tokio_util::{bytes::Bytes, io::ReaderStream, sync::CancellationToken};
 
 use super::{
-    Captured, End, Error, Finished, Run, Streams,
-    family::{self, Family},
+    Captured, End, Error, Finished, Run,
+    living::{self, Living},
 };
 
 /// How long processes that were asked to end may take.
@@ -25,6 +25,9 @@ const GRACE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(10);
 /// How long it is waited for the end of a stream that a process which got away may hold open.
 const DRAIN: Duration = Duration::from_millis(200);
+
+/// A child, its family and its output.
+type Started = (Box<dyn ChildWrapper>, Living, Chunks);
 
 type Chunks = Pin<Box<dyn Stream<Item = io::Result<(Source, Bytes)>> + Send>>;
 
@@ -36,7 +39,7 @@ enum Source {
 
 struct Running<'a> {
     // Before the child, so that its members are found while the child is still their parent.
-    family: Family,
+    family: Living,
     child: Box<dyn ChildWrapper>,
     chunks: Chunks,
     kept: Kept<'a>,
@@ -57,16 +60,16 @@ pub(super) async fn run(
         return Err(Error::Cwd { program: run.program.clone(), cwd: run.cwd.clone() });
     }
     let started = start(run).map_err(|source| Error::Start { program: run.program.clone(), source });
-    let (child, chunks) = started?;
+    let (child, family, chunks) = started?;
     let kept = Kept { stdout: Captured::new(run.limit), stderr: Captured::new(run.limit), on_output };
-    let mut running = Running { family: Family::of(&*child), child, chunks, kept };
+    let mut running = Running { family, child, chunks, kept };
     let lost = |source| Error::Follow { program: run.program.clone(), source };
     let end = running.until_end(cancel, run.timeout).await.map_err(lost)?;
     let stopped = running.wind_down().await.map_err(lost)?;
     Ok(Finished { stdout: running.kept.stdout, stderr: running.kept.stderr, end, stopped })
 }
 
-fn start(run: &Run) -> io::Result<(Box<dyn ChildWrapper>, Chunks)> {
+fn start(run: &Run) -> io::Result<Started> {
     let mut command = Command::new(&run.program);
     command.args(&run.args).current_dir(&run.cwd).stdin(Stdio::null());
     run.env_remove.iter().for_each(|name| {
@@ -74,34 +77,28 @@ fn start(run: &Run) -> io::Result<(Box<dyn ChildWrapper>, Chunks)> {
     });
     match run.streams {
         #[cfg(unix)]
-        Streams::Merged => start_merged(command),
+        super::Streams::Merged => start_merged(command),
         _ => start_separate(command),
     }
 }
 
 /// One pipe for both streams keeps their order; two could only be read one after the other.
 #[cfg(unix)]
-fn start_merged(mut command: Command) -> io::Result<(Box<dyn ChildWrapper>, Chunks)> {
+fn start_merged(mut command: Command) -> io::Result<Started> {
     let (reader, writer) = io::pipe()?;
     let reader = tokio::net::unix::pipe::Receiver::from_owned_fd(reader.into())?;
     command.stdout(writer.try_clone()?).stderr(writer);
     // Dropping the command closes our ends of the pipe, without which its end would never be seen.
-    let child = spawn(command)?;
-    Ok((child, Box::pin(chunks(Source::Stdout, Some(reader)))))
+    let (child, family) = living::start(command.into())?;
+    Ok((child, family, Box::pin(chunks(Source::Stdout, Some(reader)))))
 }
 
-fn start_separate(mut command: Command) -> io::Result<(Box<dyn ChildWrapper>, Chunks)> {
+fn start_separate(mut command: Command) -> io::Result<Started> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = spawn(command)?;
+    let (mut child, family) = living::start(command.into())?;
     let stdout = chunks(Source::Stdout, child.stdout().take());
     let stderr = chunks(Source::Stderr, child.stderr().take());
-    Ok((child, Box::pin(stream::select(stdout, stderr))))
-}
-
-fn spawn(command: Command) -> io::Result<Box<dyn ChildWrapper>> {
-    let mut command = CommandWrap::from(command);
-    family::found(&mut command);
-    command.spawn()
+    Ok((child, family, Box::pin(stream::select(stdout, stderr))))
 }
 
 fn chunks<R: AsyncRead + Send + 'static>(
@@ -135,7 +132,7 @@ impl Running<'_> {
     /// Ends what is left, says how many that were, and reads what they say on their way out.
     async fn wind_down(&mut self) -> io::Result<usize> {
         let Self { family, child, chunks, kept } = self;
-        let stopped = family.ask(&mut **child);
+        let stopped = family.lock().ask(&mut **child);
         let mut gone = pin!(end(family));
         let mut fetched = false;
         loop {
@@ -157,12 +154,12 @@ impl Running<'_> {
 }
 
 /// Waits until all have ended, or kills those that take too long.
-async fn end(family: &mut Family) {
+async fn end(family: &Living) {
     let time_is_up = Instant::now() + GRACE;
-    while !family.is_gone() && Instant::now() < time_is_up {
+    while !family.lock().is_gone() && Instant::now() < time_is_up {
         sleep(LOOK).await;
     }
-    family.kill();
+    family.lock().kill();
 }
 
 impl Kept<'_> {

@@ -1,12 +1,16 @@
 use mod_interface::types::{ContentBlock, EventPayload, Message, Usage};
 use serde_json::{Map, Value};
 
-use super::{ModelEvent, ModelResponse, ProviderError};
+use super::{MAX_RESPONSE_BYTES, ModelEvent, ModelResponse, ProviderError};
 use crate::events::Emitter;
 
 /// A message is told anew when it has grown by a quarter, and by no less than this: however long it
 /// gets, all its updates together are about five times its size.
 const MIN_GROWTH: usize = 256;
+
+/// So much may be told for the sake of blocks that begin or end; and three times the message in all, or else
+/// very many blocks would make it quadratic.
+const FREE: usize = 1 << 20;
 
 /// Puts the pieces of one response together, and tells of each as it comes.
 pub(super) struct Assembly<'a> {
@@ -20,11 +24,13 @@ pub(super) struct Assembly<'a> {
     told: usize,
     /// Whether a block began or ended since then.
     boundary: bool,
+    /// The bytes that were told because of that alone.
+    spent: usize,
 }
 
 impl<'a> Assembly<'a> {
     pub(super) fn new(emitter: &'a Emitter) -> Self {
-        Self { emitter, blocks: Vec::new(), open: false, size: 0, told: 0, boundary: false }
+        Self { emitter, blocks: Vec::new(), open: false, size: 0, told: 0, boundary: false, spent: 0 }
     }
 
     /// Takes a piece. Returns the response when it was the last one.
@@ -37,6 +43,9 @@ impl<'a> Assembly<'a> {
             ModelEvent::ToolInput(json) => self.tool_input(&json)?,
             ModelEvent::Alive => {}
             ModelEvent::Done { stop_reason, usage } => return Ok(Some(self.finish(stop_reason, usage))),
+        }
+        if self.size > MAX_RESPONSE_BYTES {
+            return Err(ProviderError::too_long());
         }
         self.update();
         Ok(None)
@@ -54,7 +63,9 @@ impl<'a> Assembly<'a> {
 
     fn finish(&mut self, stop_reason: String, usage: Usage) -> ModelResponse {
         self.close();
-        self.update();
+        if self.boundary || self.size > self.told {
+            self.tell();
+        }
         ModelResponse { content: std::mem::take(&mut self.blocks), usage, stop_reason }
     }
 
@@ -100,6 +111,7 @@ impl<'a> Assembly<'a> {
                 "a tool call needs an id and a name, got id: {id:?}, name: {name:?}"
             )));
         }
+        self.size += id.len() + name.len();
         self.begin(ContentBlock::ToolUse { id, name, input: Value::String(String::new()) });
         self.boundary = true;
         Ok(())
@@ -144,13 +156,18 @@ impl<'a> Assembly<'a> {
     }
 
     fn update(&mut self) {
-        let grown = self.size - self.told;
-        if self.boundary || grown >= MIN_GROWTH.max(self.told / 4) {
-            self.boundary = false;
-            self.told = self.size;
-            self.emitter
-                .emit(EventPayload::MessageUpdate { message: Message::assistant(self.blocks.clone()) });
+        if self.size - self.told >= MIN_GROWTH.max(self.told / 4) {
+            self.tell();
+        } else if self.boundary && self.spent + self.size <= FREE.max(3 * self.size) {
+            self.spent += self.size;
+            self.tell();
         }
+    }
+
+    fn tell(&mut self) {
+        self.boundary = false;
+        self.told = self.size;
+        self.emitter.emit(EventPayload::MessageUpdate { message: Message::assistant(self.blocks.clone()) });
     }
 }
 
@@ -225,6 +242,42 @@ mod tests {
         let together: usize = sizes.iter().sum();
         assert!((4 * size..=6 * size).contains(&together), "{sizes:?}");
         assert_eq!(told.len(), pieces + sizes.len());
+    }
+
+    #[test]
+    fn all_updates_of_very_many_blocks_together_are_less_than_ten_times_the_message() {
+        let block = |number: usize| {
+            [
+                ModelEvent::ToolUse { id: format!("{number:04}"), name: "tool".to_owned() },
+                ModelEvent::ToolInput("{}".to_owned()),
+            ]
+        };
+        let long = ModelEvent::Text("x".repeat(1 << 20));
+        let pieces: Vec<_> = [long].into_iter().chain((0..100).flat_map(block)).collect();
+        let (content, told) = assemble(pieces);
+        let size = |content: &[ContentBlock]| -> usize {
+            content.iter().map(|block| block.as_text().map_or(10, str::len)).sum()
+        };
+        let updates: Vec<_> = told
+            .iter()
+            .filter_map(|event| match event {
+                EventPayload::MessageUpdate { message } => Some(&message.content),
+                _ => None,
+            })
+            .collect();
+        let together: usize = updates.iter().map(|content| size(content)).sum();
+        assert!(together < 10 * size(&content), "{} updates, {together} bytes", updates.len());
+        assert_eq!(updates.last(), Some(&&content), "the last one is the whole");
+    }
+
+    #[test]
+    fn a_response_that_does_not_end_is_given_up() {
+        let recorder = Recorder::new();
+        let mut assembly = Assembly::new(&recorder.emitter);
+        let piece = || ModelEvent::Text("x".repeat(1 << 20));
+        let pushed: Vec<_> = (0..17).map(|_| assembly.push(piece())).collect();
+        assert!(pushed[..16].iter().all(|pushed| *pushed == Ok(None)));
+        assert_eq!(pushed[16], Err(ProviderError::too_long()));
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! - `message_update`: the whole message so far. It comes when a tool call begins, when a block has
 //!   ended, when the message has grown by a quarter (256 bytes at least) since the last one, and with
 //!   the last piece. So it depends on the pieces alone, never on the clock, and all of them together
-//!   are about five times as long as the message. The input of a tool call that is still coming is its
+//!   are about five times as long as the message; in one of very many blocks, no more than ten times. The input of a tool call that is still coming is its
 //!   JSON text so far, as a string.
 //! - `api_retry`: when an attempt failed and another will be made, for the fourth failure and those
 //!   after it; `attempt` is the number of the attempt that comes next.
@@ -39,6 +39,10 @@ use mod_interface::types::{Effort, Message, ToolSpec, Usage};
 pub use client::{CallError, ModelClient, ModelResponse};
 pub use resolve::{Providers, ProvidersError};
 pub use retry::{MAX_RETRY_AFTER, RetryPolicy};
+
+/// The most that one response may hold, in bytes, so that a server cannot fill the memory. No model says as
+/// much.
+const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
 /// One call of a model.
 #[derive(Debug, Clone)]
@@ -124,6 +128,13 @@ impl ProviderError {
     /// A failure that another try may mend, at any time.
     pub fn retryable(message: impl Into<String>) -> Self {
         Self::Retryable { message: message.into(), retry_after: None }
+    }
+
+    /// The failure of a response that does not end.
+    fn too_long() -> Self {
+        Self::Fatal(format!(
+            "the response is longer than any model's, expected at most {MAX_RESPONSE_BYTES} bytes"
+        ))
     }
 
     /// A failure that no other try will mend.

@@ -1,4 +1,4 @@
-use std::{borrow::Cow, collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, path::Path, sync::Arc};
 
 use mod_interface::types::Message;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,19 @@ pub(super) struct Header {
     /// When it began.
     pub(super) timestamp: String,
     /// The workspace that it belongs to.
-    pub(super) cwd: PathBuf,
+    pub(super) cwd: String,
+    /// The bytes of its path in hex, where that is no text: `cwd` is then what can be shown of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) cwd_bytes: Option<String>,
+}
+
+impl Header {
+    pub(super) fn new(id: Arc<str>, timestamp: String, cwd: &Path) -> Self {
+        let bytes = cwd.as_os_str().as_encoded_bytes();
+        let hex = || bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let cwd_bytes = cwd.to_str().is_none().then(hex);
+        Self { version: VERSION, id, timestamp, cwd: cwd.to_string_lossy().into_owned(), cwd_bytes }
+    }
 }
 
 /// A line after the first.

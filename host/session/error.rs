@@ -31,6 +31,25 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// The workspace has none yet.
+    #[error("there is no session to continue in {} yet; run without --continue", .0.display())]
+    NoneYet(PathBuf),
+    /// No session of the workspace has that id.
+    #[error("there is no such session in {}; --continue takes the last one, got: {id}", cwd.display())]
+    NoSuch {
+        /// What was asked for.
+        id: String,
+        /// The workspace.
+        cwd: PathBuf,
+    },
+    /// More than one session of the workspace is meant.
+    #[error("several sessions have that at an end of their id: {ids}, got: {id}")]
+    Several {
+        /// What was asked for.
+        id: String,
+        /// The ids.
+        ids: String,
+    },
     /// Somebody else writes to it.
     #[error("the session is open in another process; end that one first: {}", .0.display())]
     InUse(PathBuf),

@@ -14,6 +14,7 @@ use super::{
     entry::{Body, Entry, Header, VERSION},
     name::{file_path, timestamp},
 };
+use crate::files;
 
 /// A session's file, open for its one writer.
 pub(super) struct Log {
@@ -33,20 +34,22 @@ impl Log {
         let timestamp = timestamp(clock());
         let path = file_path(sessions, cwd, &timestamp, id);
         let failed = |source| Error::Create { path: path.clone(), source };
-        let header = Header { version: VERSION, id: id.clone(), timestamp, cwd: cwd.to_owned() };
+        let header = Header::new(id.clone(), timestamp, cwd);
         let mut line = serde_json::to_vec(&header).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
 
-        let mut file = new_file(&path).map_err(failed)?;
-        lock(&file, &path)?;
-        file.write_all(&line).and_then(|()| file.sync_all()).map_err(failed)?;
-        Ok(Self { file, clock, len: line.len() as u64, entries: 0, new: true, path })
+        let file = new_file(&path).map_err(failed)?;
+        // From here on it takes the file with it if it fails.
+        let mut log = Self { file, clock, len: line.len() as u64, entries: 0, new: true, path: path.clone() };
+        lock(&log.file, &path)?;
+        log.file.write_all(&line).and_then(|()| log.file.sync_all()).map_err(failed)?;
+        Ok(log)
     }
 
     /// Opens a file and reads it up to its last commit; cuts off what stands behind.
     pub(super) fn open(path: &Path, clock: Clock) -> Result<(Self, Arc<str>, Committed)> {
         let failed = |source| Error::Read { path: path.to_owned(), source };
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+        let file = files::open_with(OpenOptions::new().read(true).write(true), path).map_err(failed)?;
         lock(&file, path)?;
         let mut reader = Reader { path, lines: BufReader::new(&file), line: 0, read: 0 };
         let header = reader.header()?;
@@ -95,12 +98,20 @@ fn entry_id(number: u64) -> String {
     format!("{number:08x}")
 }
 
-/// Makes a file, and the folders above it, that only the user can read.
+/// Makes a file, and the folders above it, that only the user can read. On Windows the user's own folder
+/// sees to that.
 fn new_file(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+    let (mut folders, mut options) = (fs::DirBuilder::new(), OpenOptions::new());
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
     let folder = path.parent().ok_or(io::ErrorKind::InvalidFilename)?;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
+    folders.recursive(true).create(folder)?;
+    let file = options.read(true).write(true).create_new(true).open(path)?;
+    // Only where a folder is a file.
+    #[cfg(unix)]
     File::open(folder)?.sync_all()?;
     Ok(file)
 }

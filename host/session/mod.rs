@@ -13,6 +13,7 @@ mod commit;
 mod entry;
 mod error;
 mod file;
+mod find;
 mod name;
 #[cfg(test)]
 mod tests;
@@ -22,9 +23,10 @@ use std::{path::Path, sync::Arc, time::SystemTime};
 use mod_interface::types::AgentState;
 
 pub use error::Error;
+pub use find::{Earlier, find};
 pub use name::session_id;
 
-type Result<T, E = Error> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Tells the time.
 pub type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
@@ -59,8 +61,9 @@ impl Session {
     /// newer version, or it is damaged before its last commit.
     pub fn open(path: &Path, clock: Clock) -> Result<(Self, AgentState)> {
         let (log, id, committed) = file::Log::open(path, clock)?;
-        let state = committed.state(id.clone());
-        Ok((Self { id, committed, log: Some(log) }, state))
+        let session = Self { id, committed, log: Some(log) };
+        let state = session.state();
+        Ok((session, state))
     }
 
     /// Makes `state` durable: writes what is new in it since the last commit.
@@ -77,6 +80,11 @@ impl Session {
         let keep = change.keep;
         self.committed.advance(keep, state);
         Ok(())
+    }
+
+    /// The state as of the last commit.
+    pub fn state(&self) -> AgentState {
+        self.committed.state(Arc::clone(&self.id))
     }
 
     /// The session's id; ids sort by the time of their session's start.

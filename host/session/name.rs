@@ -19,7 +19,12 @@ pub fn session_id(now: SystemTime, random: [u8; 10]) -> Arc<str> {
 /// Where a session's file lies: `<sessions>/<workspace>/<time>-<id>.jsonl`.
 pub(super) fn file_path(sessions: &Path, cwd: &Path, timestamp: &str, id: &str) -> PathBuf {
     let time = timestamp.replace([':', '.'], "-");
-    sessions.join(folder_name(cwd)).join(format!("{time}-{id}.jsonl"))
+    folder(sessions, cwd).join(format!("{time}-{id}.jsonl"))
+}
+
+/// Where the sessions of a workspace lie.
+pub(super) fn folder(sessions: &Path, cwd: &Path) -> PathBuf {
+    sessions.join(folder_name(cwd))
 }
 
 /// A name for the sessions of a workspace: the end of its path, readable, and a hash that keeps

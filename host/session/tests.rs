@@ -1,7 +1,7 @@
 use std::{fs, time::Duration};
 
 use mod_interface::types::{ContentBlock, Message};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -63,6 +63,32 @@ fn a_commit_writes_what_is_new_as_one_json_line_each() {
 {"id":"00000004","parentId":"00000003","timestamp":"2001-09-09T01:46:40.000Z","type":"commit","modState":{"mod:a":{"n":1}}}
 "#
     );
+}
+
+#[test]
+#[cfg(unix)]
+fn a_workspace_whose_path_is_no_text_has_sessions_too() {
+    let folder = Folder::new();
+    let cwd: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"/w\xff");
+    let cwd = Path::new(cwd);
+    let mut session = Session::create(&folder.0.path().join("sessions"), cwd, ID.into(), clock()).unwrap();
+    session.commit(&said(&["hi"])).unwrap();
+    let path = session.path().unwrap().to_owned();
+    drop(session);
+    let text = fs::read_to_string(&path).unwrap();
+    let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        header,
+        json!({
+            "type": "session",
+            "version": 1,
+            "id": ID,
+            "timestamp": "2001-09-09T01:46:40.000Z",
+            "cwd": "/w\u{fffd}",
+            "cwdBytes": "2f77ff",
+        })
+    );
+    assert_eq!(open(&path).messages.len(), 1);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{
     Error, Result,
     read::{BOM, SYNTAX, syntax_error, text},
+    twice::check_keys,
     write,
 };
 
@@ -38,6 +39,7 @@ pub struct Document {
 impl Document {
     fn parse(path: &Path, text: &str) -> Result<Self> {
         let bare = text.strip_prefix(BOM);
+        check_keys(path, bare.unwrap_or(text))?;
         let root =
             CstRootNode::parse(bare.unwrap_or(text), &SYNTAX).map_err(|error| syntax_error(path, &error))?;
         Ok(Self { path: path.to_owned(), bom: bare.is_some(), root })

@@ -34,6 +34,16 @@ pub enum Error {
         /// What is wrong, and in which line.
         reason: String,
     },
+    /// A key stands there twice.
+    #[error("{}: `{key}` is there twice, the second time on line {line}; make one of both", path.display())]
+    Twice {
+        /// The file.
+        path: PathBuf,
+        /// The key, with its parents.
+        key: String,
+        /// The line of the second one.
+        line: usize,
+    },
     /// A value is of the wrong kind.
     #[error("{}: `{key}` must be {expected}, got: {got}", path.display())]
     Value {

@@ -45,6 +45,8 @@ pub struct ModLayer {
     pub sources: Vec<Source>,
     /// How long a hook may take of its own time; 0 is for ever.
     pub hook_timeout_ms: Option<u64>,
+    /// How long a mod's tool may take of its own time; 0 is for ever.
+    pub tool_timeout_ms: Option<u64>,
     /// How long a mod may take to load.
     pub load_timeout_ms: Option<NonZeroU32>,
     /// How packages must be signed.

@@ -5,6 +5,9 @@ use super::{Api, Layer, ModLayer, Permissions, Scope, SigningMode, ToolExecution
 /// How long a hook may take of its own time, unless the settings say otherwise.
 const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long a mod's tool may take of its own time, unless the settings say otherwise.
+const TOOL_TIMEOUT: Duration = Duration::from_secs(600);
+
 /// How long a mod may take to load, its constructors and its factory together, unless the settings say
 /// otherwise.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -73,6 +76,11 @@ impl Loaded {
     }
 }
 
+/// A time limit that was set to so many milliseconds; zero sets none.
+fn timeout(set: Option<u64>, unset: Duration) -> Option<Duration> {
+    Some(set.map_or(unset, Duration::from_millis)).filter(|timeout| !timeout.is_zero())
+}
+
 fn joined(user: &[String], project: &[String]) -> Vec<String> {
     [user, project].concat()
 }
@@ -93,10 +101,21 @@ impl Mods {
             .find(|scope| self.layer(*scope).disabled.iter().any(|disabled| disabled == name))
     }
 
+    /// What the user is to know of a mod of that name, which is not the project's own and does not load: that
+    /// the project turns it off.
+    pub fn turned_off_by_project(&self, name: &str) -> Option<String> {
+        let by_project = self.disabled_by(name) == Some(Scope::Project);
+        by_project.then(|| format!("the project turns off a mod of the user: {name}"))
+    }
+
     /// How long a hook may take of its own time; `None` is for ever.
     pub fn hook_timeout(&self) -> Option<Duration> {
-        let set = self.project.hook_timeout_ms.or(self.user.hook_timeout_ms).map(Duration::from_millis);
-        Some(set.unwrap_or(HOOK_TIMEOUT)).filter(|timeout| !timeout.is_zero())
+        timeout(self.project.hook_timeout_ms.or(self.user.hook_timeout_ms), HOOK_TIMEOUT)
+    }
+
+    /// How long a mod's tool may take of its own time; `None` is for ever.
+    pub fn tool_timeout(&self) -> Option<Duration> {
+        timeout(self.project.tool_timeout_ms.or(self.user.tool_timeout_ms), TOOL_TIMEOUT)
     }
 
     /// How long a mod may take to load. There is always an end to it: a start waits for its mods.
@@ -187,6 +206,14 @@ mod tests {
         assert_eq!(timeout("{}", "{}"), Some(Duration::from_secs(10)));
         assert_eq!(timeout(r#"{"mods": {"hookTimeoutMs": 50}}"#, "{}"), Some(Duration::from_millis(50)));
         assert_eq!(timeout(r#"{"mods": {"hookTimeoutMs": 50}}"#, r#"{"mods": {"hookTimeoutMs": 0}}"#), None);
+    }
+
+    #[test]
+    fn a_tool_timeout_of_zero_is_for_ever_and_none_is_ten_minutes() {
+        let timeout = |user, project| loaded(user, project).merge(true).mods.tool_timeout();
+        assert_eq!(timeout("{}", "{}"), Some(Duration::from_secs(600)));
+        assert_eq!(timeout(r#"{"mods": {"toolTimeoutMs": 50}}"#, "{}"), Some(Duration::from_millis(50)));
+        assert_eq!(timeout(r#"{"mods": {"toolTimeoutMs": 50}}"#, r#"{"mods": {"toolTimeoutMs": 0}}"#), None);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod merge;
 mod places;
 mod read;
 mod trust;
+mod twice;
 mod write;
 
 pub use edit::{Document, edit};
@@ -21,6 +22,7 @@ pub use known::KnownMods;
 pub use layer::{Api, Layer, ModLayer, Permissions, Signing, SigningMode, Source, ToolExecution};
 pub use merge::{Loaded, Mods, Settings};
 pub use places::{Places, Scope};
+pub(crate) use read::nearest;
 pub use read::{load, read};
 pub use trust::{ModHash, Trust, Verdict};
 

@@ -1,10 +1,11 @@
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
 use jsonc_parser::ParseOptions;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Error, Layer, Loaded, Places, Result, Scope};
+use super::{Error, Layer, Loaded, Places, Result, Scope, twice::check_keys};
+use crate::files;
 
 /// JSON as everybody writes it, with comments and trailing commas.
 pub(super) const SYNTAX: ParseOptions = ParseOptions {
@@ -48,6 +49,7 @@ pub fn read(path: &Path) -> Result<(Layer, Vec<String>)> {
     let document: Option<Value> =
         jsonc_parser::parse_to_serde_value(text, &SYNTAX).map_err(|error| syntax_error(path, &error))?;
     let Some(document) = document else { return Ok(Default::default()) };
+    check_keys(path, text)?;
     check_objects(path, "", &document, &shape())?;
 
     let mut unknown = Vec::new();
@@ -64,7 +66,7 @@ pub fn read(path: &Path) -> Result<(Layer, Vec<String>)> {
 
 /// The text of `path`; empty when there is no such file.
 pub(super) fn text(path: &Path) -> Result<String> {
-    match fs::read_to_string(path) {
+    match files::read_text(path) {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(source) => Err(Error::Read { path: path.to_owned(), source }),
@@ -124,17 +126,20 @@ fn wrong_value(path: &Path, key: &str, sentence: &str) -> Error {
 /// The line for a key that means nothing here, with the one that was probably meant.
 fn unknown_key(path: &Path, key: &str) -> String {
     let (parent, name) = key.rsplit_once('.').map_or((None, key), |(parent, name)| (Some(parent), name));
-    let hint = siblings(parent)
-        .into_iter()
-        .map(|known| (strsim::jaro_winkler(name, &known), known))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|left, right| left.0.total_cmp(&right.0))
-        .map(|(_, known)| match parent {
-            Some(parent) => format!("; did you mean `{parent}.{known}`?"),
-            None => format!("; did you mean `{known}`?"),
-        })
-        .unwrap_or_default();
+    let siblings = siblings(parent);
+    let hint = nearest(name, siblings.iter().map(String::as_str)).map(|known| match parent {
+        Some(parent) => format!("; did you mean `{parent}.{known}`?"),
+        None => format!("; did you mean `{known}`?"),
+    });
+    let hint = hint.unwrap_or_default();
     format!("{}: unknown setting `{key}`{hint}", path.display())
+}
+
+/// The name that was probably meant.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let like = known.map(|known| (strsim::jaro_winkler(name, known), known));
+    let near = like.filter(|(likeness, _)| *likeness > 0.8);
+    near.max_by(|left, right| left.0.total_cmp(&right.0)).map(|(_, known)| known)
 }
 
 /// The keys that may stand under `parent`: those of the shape.

@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, num::NonZeroU32};
+use std::{collections::BTreeMap, fs, num::NonZeroU32};
 
 use mod_interface::types::PermissionMode;
 
@@ -46,6 +46,7 @@ fn every_key_is_read() {
                 "paths": ["./b"],
                 "sources": ["npm:c", {"source": "o/r", "mods": ["!x"]}, {"source": "d"},],
                 "hookTimeoutMs": 5,
+                "toolTimeoutMs": 8,
                 "loadTimeoutMs": 6,
                 "signing": {"mode": "require", "keys": {"npm:@t/*": ["RW"]}}
             },
@@ -70,6 +71,7 @@ fn every_key_is_read() {
             paths: vec!["./b".into()],
             sources: vec![source("npm:c", &[]), source("o/r", &["!x"]), source("d", &[])],
             hook_timeout_ms: Some(5),
+            tool_timeout_ms: Some(8),
             load_timeout_ms: NonZeroU32::new(6),
             signing: Signing {
                 mode: Some(SigningMode::Require),
@@ -138,7 +140,37 @@ fn a_file_that_is_no_json_is_named_with_the_place() {
     fs::create_dir(&path).unwrap();
     assert_eq!(
         read(&path).unwrap_err().to_string(),
-        format!("cannot read {}: Is a directory (os error 21)", path.display())
+        format!("cannot read {}: expected a file, got a folder", path.display())
+    );
+}
+
+#[test]
+fn a_key_that_is_there_twice_is_refused_with_its_line() {
+    let cases = [
+        (
+            "{\n  \"permissions\": {\"deny\": [\"a\"]},\n  \"permissions\": {}\n}",
+            "settings.json: `permissions` is there twice, the second time on line 3; make one of both",
+        ),
+        (
+            r#"{"permissions": {"deny": ["a"], "allow": [], "deny": []}}"#,
+            "settings.json: `permissions.deny` is there twice, the second time on line 1; make one of both",
+        ),
+        (
+            "{\"mods\": {\"sources\": [\"x\", {\"source\": \"a\",\r\n\"\\u0073ource\": \"b\"}]}}",
+            "settings.json: `mods.sources[1].source` is there twice, the second time on line 2; make one of both",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(error(text), expected);
+        let folder = Folder::new(text);
+        let edited = crate::settings::edit(&folder.0.path().join("settings.json"), |document| {
+            document.set(&["model"], &serde_json::json!("a/b"))
+        });
+        assert_eq!(folder.bare(&edited.unwrap_err().to_string()), expected);
+    }
+    assert_eq!(
+        warnings(r#"{"permissions": {"deny": []}, "mods": {"sources": [{"source": "a"}, {"source": "b"}]}}"#),
+        [""; 0]
     );
 }
 

@@ -19,14 +19,18 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 fn try_replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = target.parent().ok_or(io::ErrorKind::InvalidFilename)?;
     fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(UNFINISHED)
-        .permissions(permissions_of(target))
-        .tempfile_in(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(UNFINISHED);
+    #[cfg(unix)]
+    builder.permissions(permissions_of(target));
+    let mut file = builder.tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(target).map_err(|error| error.error)?;
-    sync_folder(folder)
+    // The new name lasts through a crash, where a folder is a file.
+    #[cfg(unix)]
+    File::open(folder)?.sync_all()?;
+    Ok(())
 }
 
 #[cfg(unix)]
@@ -35,27 +39,29 @@ fn permissions_of(target: &Path) -> fs::Permissions {
     fs::metadata(target).map_or_else(|_| PermissionsExt::from_mode(0o666), |metadata| metadata.permissions())
 }
 
-/// Makes the new name last through a crash.
-#[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
 /// Keeps other processes out of `path`'s folder until it is dropped, so that two that read, change and
 /// write do not undo each other's change. A file system without locks is used without. What a crash left of such
 /// files is swept.
 pub(super) fn lock(path: &Path) -> Result<Option<File>> {
     let Some(folder) = path.parent() else { return Ok(None) };
     fs::create_dir_all(folder).map_err(failed(path))?;
-    let lock = File::open(folder).map_err(failed(path))?;
-    match lock.lock() {
+    let held = to_lock(folder).map_err(failed(path))?;
+    match held.lock() {
         Ok(()) => {
             sweep(folder);
-            Ok(Some(lock))
+            Ok(Some(held))
         }
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
         Err(source) => Err(failed(path)(source)),
     }
+}
+
+/// The folder itself, or a file in it where a folder cannot be locked.
+fn to_lock(folder: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    return File::open(folder);
+    #[cfg(not(unix))]
+    File::options().create(true).truncate(false).write(true).open(folder.join(".lock"))
 }
 
 /// Removes what was never finished: nobody else is writing here now. What cannot be removed does no harm.

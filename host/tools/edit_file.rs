@@ -38,8 +38,8 @@ impl typed::Typed for EditFile {
         spaces included: take in enough of the lines around it, or set replace_all.";
     const ACCESS: Access = Access::Edit;
 
-    fn subjects(input: &Input, cwd: &Path) -> Vec<String> {
-        path::subjects(cwd, &input.file_path)
+    fn subjects(input: &Input) -> Vec<String> {
+        vec![input.file_path.clone()]
     }
 
     fn describe(input: &Input) -> String {

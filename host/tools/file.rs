@@ -1,5 +1,5 @@
 use std::{
-    fs::{self, File, Metadata, OpenOptions},
+    fs::{self, File, Metadata},
     io::{self, Read, Write},
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -8,6 +8,7 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Error, path};
+use crate::files::{self, NotAFile, kind_of};
 
 /// The right to change files. One at a time has it, so that of two edits of a file, made at once,
 /// none is lost.
@@ -32,32 +33,24 @@ impl Read for Reading {
     }
 }
 
-/// Opens a regular file; `shown` names it in errors. Nothing else is opened: a pipe might wait for
-/// ever, a device never end.
+/// Opens a regular file; `shown` names it in errors.
 pub(super) fn open(path: &Path, shown: &str, stop: &CancellationToken) -> Result<Reading, Error> {
-    let failed = |source| Error::io("read", shown, source);
-    check_regular(&path.metadata().map_err(failed)?, shown)?;
-    let mut options = OpenOptions::new();
-    options.read(true);
-    // What became a pipe in between, and the kernel's own files, must not be waited for.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
-    let file = options.open(path).map_err(failed)?;
-    check_regular(&file.metadata().map_err(failed)?, shown)?;
+    let file = files::open(path).map_err(|source| {
+        match source.get_ref().and_then(|inner| inner.downcast_ref::<NotAFile>()) {
+            Some(NotAFile(kind)) => no_file(shown, kind),
+            None => Error::io("read", shown, source),
+        }
+    })?;
     Ok(Reading { file, stop: stop.clone() })
 }
 
-pub(super) fn check_regular(metadata: &Metadata, shown: &str) -> Result<(), Error> {
-    if metadata.is_file() {
-        return Ok(());
-    }
-    let kind = kind_of(metadata.file_type()).to_owned();
-    let hint = if metadata.is_dir() {
-        "give a file; list_directory shows what is in it"
-    } else {
-        "only regular files are read and written"
+/// That a path is none of a regular file.
+fn no_file(shown: &str, kind: &str) -> Error {
+    let hint = match kind {
+        "a folder" => "give a file; list_directory shows what is in it",
+        _ => "only regular files are read and written",
     };
-    Err(Error::Kind { path: shown.to_owned(), kind, hint })
+    Error::Kind { path: shown.to_owned(), kind: kind.to_owned(), hint }
 }
 
 /// Checks that there is a folder at a path.
@@ -68,26 +61,6 @@ pub(super) fn check_folder(path: &Path, shown: &str) -> Result<(), Error> {
     }
     let hint = "give the folder that it is in";
     Err(Error::Kind { path: shown.to_owned(), kind: kind_of(kind).to_owned(), hint })
-}
-
-/// What is at a path, in words.
-pub(super) fn kind_of(kind: fs::FileType) -> &'static str {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt;
-        match kind {
-            _ if kind.is_fifo() => return "a named pipe",
-            _ if kind.is_socket() => return "a socket",
-            _ if kind.is_char_device() || kind.is_block_device() => return "a device",
-            _ => (),
-        }
-    }
-    match kind {
-        _ if kind.is_dir() => "a folder",
-        _ if kind.is_symlink() => "a link",
-        _ if kind.is_file() => "a file",
-        _ => "something special",
-    }
 }
 
 /// Reads a whole file, of at most `limit` bytes.
@@ -117,7 +90,9 @@ pub(super) fn write(path: &Path, shown: &str, content: &[u8], stop: &Cancellatio
         Err(error) => return Err(failed(error)),
     };
     if let Some(old) = &old {
-        check_regular(old, shown)?;
+        if !old.is_file() {
+            return Err(no_file(shown, kind_of(old.file_type())));
+        }
         if old.permissions().readonly() {
             return Err(Error::Failed(format!("cannot write {shown}: it is read-only")));
         }

@@ -1,10 +1,12 @@
-use std::{cmp::Reverse, num::NonZeroUsize, path::Path, time::SystemTime};
+use std::{cmp::Reverse, num::NonZeroUsize, path::Path, sync::Arc, time::SystemTime};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::{Access, Error, ToolContext, file, page::Page, path, typed, typed::Typed, walk};
+use super::{
+    Access, Error, Hidden, ToolContext, file, folder::Folder, page::Page, path, typed, typed::Typed, walk,
+};
 
 const DEFAULT_LIMIT: usize = 200;
 /// How many files are put in order, at most.
@@ -32,8 +34,8 @@ impl Typed for Glob {
         changed last first. Files that .gitignore leaves out are not found.";
     const ACCESS: Access = Access::Read;
 
-    fn subjects(input: &Input, cwd: &Path) -> Vec<String> {
-        path::subjects(cwd, input.path.as_deref().unwrap_or("."))
+    fn subjects(input: &Input) -> Vec<String> {
+        vec![input.path.clone().unwrap_or_else(|| ".".to_owned())]
     }
 
     fn describe(input: &Input) -> String {
@@ -44,18 +46,19 @@ impl Typed for Glob {
     }
 
     async fn run(&self, input: Input, ctx: ToolContext) -> Result<String, Error> {
-        let cwd = ctx.cwd.clone();
-        typed::reading(&ctx, move |stop| find(&cwd, &input, stop)).await
+        let (cwd, hidden) = (ctx.cwd.clone(), ctx.hidden.clone());
+        typed::reading(&ctx, move |stop| find(&cwd, &hidden, &input, stop)).await
     }
 }
 
-fn find(cwd: &Path, input: &Input, stop: &CancellationToken) -> Result<String, Error> {
+fn find(cwd: &Path, hidden: &Arc<Hidden>, input: &Input, stop: &CancellationToken) -> Result<String, Error> {
     let root = path::resolve(cwd, input.path.as_deref().unwrap_or("."))?;
     file::check_folder(&root, &path::shown(cwd, &root))?;
     let pattern = walk::pattern(Glob::NAME, "pattern", &input.pattern)?;
+    let folder = Folder::new(&root, hidden);
     let mut files: Vec<(Reverse<SystemTime>, String)> = Vec::new();
     let mut unread = 0;
-    for entry in walk::below(&root) {
+    for entry in walk::below(&folder) {
         if stop.is_cancelled() {
             return Err(Error::Interrupted);
         }
@@ -82,7 +85,7 @@ fn find(cwd: &Path, input: &Input, stop: &CancellationToken) -> Result<String, E
     if files.len() == MAX_FILES {
         text.push_str("\n[there are more files than can be put in order; use a narrower pattern]");
     }
-    Ok(text + &walk::unread(unread))
+    Ok(text + &walk::unread(unread) + &folder.note())
 }
 
 #[cfg(test)]

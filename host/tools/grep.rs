@@ -1,4 +1,4 @@
-use std::{io, num::NonZeroUsize, path::Path};
+use std::{io, num::NonZeroUsize, path::Path, sync::Arc};
 
 use globset::GlobMatcher;
 use grep_matcher::LineTerminator;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use self::found::Found;
-use super::{Access, Error, ToolContext, file, page::Page, path, typed, typed::Typed, walk};
+use super::{Access, Error, ToolContext, file, folder::Folder, page::Page, path, typed, typed::Typed, walk};
 
 mod found;
 
@@ -61,8 +61,8 @@ impl Typed for Grep {
         not searched.";
     const ACCESS: Access = Access::Read;
 
-    fn subjects(input: &Input, cwd: &Path) -> Vec<String> {
-        path::subjects(cwd, input.path.as_deref().unwrap_or("."))
+    fn subjects(input: &Input) -> Vec<String> {
+        vec![input.path.clone().unwrap_or_else(|| ".".to_owned())]
     }
 
     fn describe(input: &Input) -> String {
@@ -73,10 +73,11 @@ impl Typed for Grep {
     }
 
     async fn run(&self, input: Input, ctx: ToolContext) -> Result<String, Error> {
-        let cwd = ctx.cwd.clone();
+        let (cwd, hidden) = (ctx.cwd.clone(), ctx.hidden.clone());
         typed::reading(&ctx, move |stop| {
             let search = Search::new(&cwd, &input, stop)?;
-            search.run(&path::resolve(&cwd, input.path.as_deref().unwrap_or("."))?)
+            let root = path::resolve(&cwd, input.path.as_deref().unwrap_or("."))?;
+            search.run(&Folder::new(&root, &hidden))
         })
         .await
     }
@@ -113,11 +114,12 @@ impl<'a> Search<'a> {
         Ok(Self { cwd, stop, glob: glob.transpose()?, searcher, matcher, mode: input.output_mode, page })
     }
 
-    fn run(mut self, root: &Path) -> Result<String, Error> {
+    fn run(mut self, folder: &Arc<Folder>) -> Result<String, Error> {
+        let root = folder.path();
         let shown = path::shown(self.cwd, root);
         let kind = root.metadata().map_err(|source| Error::io("search", &shown, source))?;
         let note = if kind.is_dir() {
-            walk::unread(self.search_below(root)?)
+            walk::unread(self.search_below(folder)?) + &folder.note()
         } else if self.search_file(root, &shown)? {
             format!("\n[{shown} is searched up to where it is not text]")
         } else {
@@ -128,9 +130,9 @@ impl<'a> Search<'a> {
     }
 
     /// Searches all files below a folder, until the page is full; says how many could not be read.
-    fn search_below(&mut self, root: &Path) -> Result<usize, Error> {
-        let mut unread = 0;
-        for entry in walk::below(root) {
+    fn search_below(&mut self, folder: &Arc<Folder>) -> Result<usize, Error> {
+        let (mut unread, root) = (0, folder.path());
+        for entry in walk::below(folder) {
             if self.page.is_full() {
                 break;
             }

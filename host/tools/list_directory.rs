@@ -2,13 +2,17 @@ use std::{
     fs::{self, DirEntry},
     num::NonZeroUsize,
     path::Path,
+    sync::Arc,
 };
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::{Access, Error, ToolContext, file, page::Page, path, typed, typed::Typed};
+use super::{
+    Access, Error, Hidden, ToolContext, file, folder::Folder, page::Page, path, typed, typed::Typed,
+};
+use crate::files::kind_of;
 
 const DEFAULT_LIMIT: usize = 500;
 /// How many entries are put in order, at most.
@@ -34,8 +38,8 @@ impl Typed for ListDirectory {
         folders with a / at the end, links with where they lead.";
     const ACCESS: Access = Access::Read;
 
-    fn subjects(input: &Input, cwd: &Path) -> Vec<String> {
-        path::subjects(cwd, input.path.as_deref().unwrap_or("."))
+    fn subjects(input: &Input) -> Vec<String> {
+        vec![input.path.clone().unwrap_or_else(|| ".".to_owned())]
     }
 
     fn describe(input: &Input) -> String {
@@ -43,23 +47,26 @@ impl Typed for ListDirectory {
     }
 
     async fn run(&self, input: Input, ctx: ToolContext) -> Result<String, Error> {
-        let cwd = ctx.cwd.clone();
-        typed::reading(&ctx, move |stop| list(&cwd, &input, stop)).await
+        let (cwd, hidden) = (ctx.cwd.clone(), ctx.hidden.clone());
+        typed::reading(&ctx, move |stop| list(&cwd, &hidden, &input, stop)).await
     }
 }
 
-fn list(cwd: &Path, input: &Input, stop: &CancellationToken) -> Result<String, Error> {
+fn list(cwd: &Path, hidden: &Arc<Hidden>, input: &Input, stop: &CancellationToken) -> Result<String, Error> {
     let folder = path::resolve(cwd, input.path.as_deref().unwrap_or("."))?;
     let shown = path::shown(cwd, &folder);
     file::check_folder(&folder, &shown)?;
     let failed = |source| Error::io("list", &shown, source);
+    let found = Folder::new(&folder, hidden);
     let mut entries = Vec::new();
     for entry in fs::read_dir(&folder).map_err(failed)?.take(MAX_ENTRIES) {
         if stop.is_cancelled() {
             return Err(Error::Interrupted);
         }
         let entry = entry.map_err(failed)?;
-        entries.push((entry.file_name(), entry));
+        if found.shows(&entry.path()) {
+            entries.push((entry.file_name(), entry));
+        }
     }
     entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     let mut page = Page::new(input.offset, input.limit, DEFAULT_LIMIT);
@@ -68,7 +75,7 @@ fn list(cwd: &Path, input: &Input, stop: &CancellationToken) -> Result<String, E
     if entries.len() == MAX_ENTRIES {
         text.push_str("\n[there are more entries than can be put in order; glob can find some of them]");
     }
-    Ok(text)
+    Ok(text + &found.note())
 }
 
 /// A name, and a mark for what is no regular file.
@@ -87,7 +94,7 @@ fn marked(entry: &DirEntry) -> String {
                 Err(_) => format!("{name} -> {target} (not there)"),
             }
         }
-        _ => format!("{name} ({})", file::kind_of(kind)),
+        _ => format!("{name} ({})", kind_of(kind)),
     }
 }
 

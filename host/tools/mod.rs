@@ -7,6 +7,7 @@
 mod edit_file;
 mod error;
 mod file;
+mod folder;
 mod glob;
 mod grep;
 mod list_directory;
@@ -26,6 +27,7 @@ use std::{path::Path, sync::Arc};
 pub use error::Error;
 use futures::future::BoxFuture;
 use mod_interface::types::{ToolOutput, ToolSpec};
+pub(crate) use path::{normal, real};
 use serde_json::Value;
 pub use set::{Registered, ToolSet};
 use tokio_util::sync::CancellationToken;
@@ -40,11 +42,9 @@ pub trait Tool: Send + Sync {
         if self.spec().read_only { Access::Read } else { Access::Other }
     }
 
-    /// What permission rules match: the command, or the path, relative to `cwd` when it is inside.
-    ///
-    /// A file that is reached through a link has two names, the one given and the real one. A deny
-    /// rule holds if it matches **any** of the subjects, an allow rule only if it matches **all**.
-    fn rule_subjects(&self, _input: &Value, _cwd: &Path) -> Vec<String> {
+    /// What permission rules match, as it was given: the command, or every path that the call touches. A
+    /// tool that reads or edits names paths, any other one commands.
+    fn rule_subjects(&self, _input: &Value) -> Vec<String> {
         Vec::new()
     }
 
@@ -70,6 +70,18 @@ pub enum Access {
     Other,
 }
 
+impl Access {
+    /// The tools whose deny patterns hold for every tool of this access: what one must not read, none may
+    /// find, and what one must not write, none may edit.
+    pub const fn bound_by(self) -> &'static [&'static str] {
+        match self {
+            Self::Read => &["read_file"],
+            Self::Edit => &["read_file", "write_file", "edit_file"],
+            Self::Other => &[],
+        }
+    }
+}
+
 /// What a tool call is given beside its input.
 #[derive(Clone)]
 pub struct ToolContext {
@@ -81,9 +93,15 @@ pub struct ToolContext {
     pub tool_call_id: Arc<str>,
     /// The agent that calls.
     pub agent_id: Arc<str>,
+    /// What must not be found.
+    pub hidden: Arc<Hidden>,
     /// Takes the output so far, for `tool_update`.
     pub progress: Arc<dyn Fn(&str) + Send + Sync>,
 }
+
+/// Whether what is at a path must not be found, because it must not be read. The path is absolute, and no
+/// link in it is followed.
+pub type Hidden = dyn Fn(&Path) -> bool + Send + Sync;
 
 /// The built-in tools, in the order in which the model is told of them.
 pub fn builtin() -> Vec<Arc<dyn Tool>> {

@@ -35,8 +35,8 @@ impl typed::Typed for ReadFile {
         which are no part of the file. Long files are read in parts, with offset and limit.";
     const ACCESS: Access = Access::Read;
 
-    fn subjects(input: &Input, cwd: &Path) -> Vec<String> {
-        path::subjects(cwd, &input.file_path)
+    fn subjects(input: &Input) -> Vec<String> {
+        vec![input.file_path.clone()]
     }
 
     fn describe(input: &Input) -> String {

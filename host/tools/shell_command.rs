@@ -1,4 +1,4 @@
-use std::{path::Path, sync::Mutex, time::Duration};
+use std::{sync::Mutex, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -33,7 +33,7 @@ impl typed::Typed for ShellCommand {
         the command leaves running in the background is ended with it, unless it was started with setsid -f.";
     const ACCESS: Access = Access::Other;
 
-    fn subjects(input: &Input, _cwd: &Path) -> Vec<String> {
+    fn subjects(input: &Input) -> Vec<String> {
         vec![input.command.trim().to_owned()]
     }
 

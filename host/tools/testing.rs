@@ -11,18 +11,20 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::{Tool, ToolContext, builtin};
+use super::{Hidden, Tool, ToolContext, builtin};
 
 pub(super) struct Workspace {
     dir: TempDir,
     pub(super) cancel: CancellationToken,
+    pub(super) hidden: Arc<Hidden>,
     pub(super) progress: Arc<Mutex<Vec<String>>>,
 }
 
 impl Workspace {
     pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        Self { dir, cancel: CancellationToken::new(), progress: Arc::default() }
+        let (cancel, hidden) = (CancellationToken::new(), Arc::new(|_: &Path| false));
+        Self { dir, cancel, hidden, progress: Arc::default() }
     }
 
     /// A workspace with these files.
@@ -66,6 +68,7 @@ impl Workspace {
             cancel: self.cancel.clone(),
             tool_call_id: "call-1".into(),
             agent_id: "main".into(),
+            hidden: self.hidden.clone(),
             progress: Arc::new(move |text| progress.lock().unwrap().push(text.to_owned())),
         }
     }

@@ -1,4 +1,4 @@
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use mod_interface::types::{ToolOutput, ToolSpec};
@@ -19,7 +19,7 @@ pub(super) trait Typed: Send + Sync + 'static {
     const ACCESS: Access;
 
     /// See [`Tool::rule_subjects`].
-    fn subjects(input: &Self::Input, cwd: &Path) -> Vec<String>;
+    fn subjects(input: &Self::Input) -> Vec<String>;
 
     /// See [`Tool::describe`].
     fn describe(input: &Self::Input) -> String;
@@ -53,8 +53,8 @@ impl<T: Typed> Tool for Builtin<T> {
         T::ACCESS
     }
 
-    fn rule_subjects(&self, input: &Value, cwd: &Path) -> Vec<String> {
-        parse::<T>(input).map(|input| T::subjects(&input, cwd)).unwrap_or_default()
+    fn rule_subjects(&self, input: &Value) -> Vec<String> {
+        parse::<T>(input).map(|input| T::subjects(&input)).unwrap_or_default()
     }
 
     fn describe(&self, input: &Value) -> BoxFuture<'_, Option<String>> {

@@ -1,16 +1,19 @@
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::{DirEntry, WalkBuilder};
 
-use super::Error;
+use super::{Error, folder::Folder};
 
-/// What is below `root`, in the order of the names: hidden files too, but not what `.gitignore` and
-/// `.ignore` leave out, nor what is in `.git`. Links are not followed.
-pub(super) fn below(root: &Path) -> impl Iterator<Item = Result<DirEntry, ignore::Error>> {
-    let mut walk = WalkBuilder::new(root);
+/// What is below a folder, in the order of the names: files with a dot too, but not what `.gitignore` and
+/// `.ignore` leave out, nor what is in `.git`, nor what must not be found. Links are not followed.
+pub(super) fn below(folder: &Arc<Folder>) -> impl Iterator<Item = Result<DirEntry, ignore::Error>> {
+    let mut walk = WalkBuilder::new(folder.path());
     walk.hidden(false).require_git(false).git_global(false);
-    walk.filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
+    let folder = Arc::clone(folder);
+    walk.filter_entry(move |entry| {
+        entry.depth() == 0 || entry.file_name() != ".git" && folder.shows(entry.path())
+    });
     walk.sort_by_file_name(|a, b| a.cmp(b));
     walk.build()
 }

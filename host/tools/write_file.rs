@@ -1,5 +1,3 @@
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -25,8 +23,8 @@ impl typed::Typed for WriteFile {
         all that is in it. To change a part of a file, edit_file is better.";
     const ACCESS: Access = Access::Edit;
 
-    fn subjects(input: &Input, cwd: &Path) -> Vec<String> {
-        path::subjects(cwd, &input.file_path)
+    fn subjects(input: &Input) -> Vec<String> {
+        vec![input.file_path.clone()]
     }
 
     fn describe(input: &Input) -> String {

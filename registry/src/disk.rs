@@ -3,13 +3,33 @@
 use crate::{Error, error::IoContext};
 use std::{
     fs::{self, File},
-    io::{Read, Write},
+    io::{self, Read, Write},
     path::Path,
 };
 
+/// Opens a regular file. Nothing else is opened: a pipe might wait for ever, a device never end.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    check(&path.metadata()?)?;
+    let mut options = File::options();
+    // What became a pipe in between must not be waited for.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    let file = options.read(true).open(path)?;
+    check(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn check(metadata: &fs::Metadata) -> io::Result<()> {
+    match (metadata.is_file(), metadata.is_dir()) {
+        (true, _) => Ok(()),
+        (_, true) => Err(io::Error::new(io::ErrorKind::IsADirectory, "expected a file, got a folder")),
+        _ => Err(io::Error::other("expected a file, got something that is none")),
+    }
+}
+
 /// Reads a file that may have at most `limit` bytes.
 pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
-    let file = File::open(path).at("open", path)?;
+    let file = open(path).at("open", path)?;
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes).at("read", path)?;
     if bytes.len() as u64 > limit {
@@ -126,5 +146,18 @@ mod tests {
         assert_eq!(read_bounded(&path, 4).unwrap(), b"1234");
         assert_eq!(read_bounded(&path, 3).unwrap_err().code(), "E_TOO_BIG");
         assert_eq!(read_optional(&dir.path().join("none"), 3).unwrap(), None);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_no_file_is_told_and_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for (path, got) in [(pipe.as_path(), "something that is none"), (dir.path(), "a folder")] {
+            let told = format!("could not open {}: expected a file, got {got}", path.display());
+            assert_eq!(read_bounded(path, 9).unwrap_err().to_string(), told);
+            assert_eq!(crate::hash_file(path).unwrap_err().to_string(), told);
+        }
     }
 }

@@ -1,10 +1,9 @@
 //! Hashes of bytes, files and whole packages.
 
-use crate::{Error, error::IoContext};
+use crate::{Error, disk, error::IoContext};
 use sha2::{Digest, Sha256, Sha512};
 use std::{
     collections::BTreeMap,
-    fs::File,
     io::{self, Read, Write},
     path::Path,
 };
@@ -28,7 +27,7 @@ pub fn hash_bytes(bytes: &[u8]) -> FileHash {
 /// # Errors
 /// `E_IO` when the file cannot be read.
 pub fn hash_file(path: &Path) -> Result<FileHash, Error> {
-    let mut file = File::open(path).at("open", path)?;
+    let mut file = disk::open(path).at("open", path)?;
     let failed = |(CopyError::Read(error) | CopyError::Write(error))| error;
     copy_hashed(&mut file, &mut io::sink()).map_err(failed).at("read", path)
 }

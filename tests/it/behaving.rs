@@ -1,8 +1,9 @@
-//! What mods do by each hook, told by whole event lists: one source, compiled in and as shared libraries.
+//! What mods do by each hook, told by whole event lists: one source, compiled in, as shared libraries,
+//! and as shared libraries that were built against interface 1.0.0.
 
 use serde_json::{Value, json};
 
-use crate::support::behaving::{both, built_in_and_shared, echoes, only};
+use crate::support::behaving::{built_in_and_shared, echoes, every_way, only};
 
 fn done() -> Value {
     json!({ "text": "done" })
@@ -39,7 +40,7 @@ fn session(turns: &[Vec<String>], end: &str) -> Vec<String> {
 async fn one_call(text: &str, does: &[(&'static str, &str)], result: &str, calls: &[&str]) {
     let expect = json!({ "tool_result_contains": { "id": "c1", "text": result } });
     let turns = json!([echoes(&[text]), { "text": "done", "expect": expect }]);
-    let told = both(turns, does).await;
+    let told = every_way(turns, does).await;
     assert_eq!(told, session(&[calling(calls), saying("done")], "end_turn 2"));
 }
 
@@ -87,7 +88,7 @@ async fn terminate_ends_the_run_after_the_whole_batch() {
         ("terminate-before", &["tool_running c1", "tool_completed c1: x"]),
         ("block-and-terminate", &["tool_hook_blocked c1: blocked by a"]),
     ] {
-        let told = both(json!([echoes(&["x", "y"])]), &[("a", does)]).await;
+        let told = every_way(json!([echoes(&["x", "y"])]), &[("a", does)]).await;
         let second: Vec<_> = first.iter().map(|line| line.replace("c1", "c2").replace('x', "y")).collect();
         let mut calls = vec![QUEUED, "tool_queued c2 {\"text\":\"y\"}"];
         calls.extend(first);
@@ -103,7 +104,7 @@ async fn terminate_ends_the_run_after_the_whole_batch() {
 
 #[tokio::test]
 async fn should_stop_ends_the_run_behind_the_turn() {
-    let told = both(json!([{ "text": "one" }]), &[("a", ""), ("b", "stop"), ("c", "continue")]).await;
+    let told = every_way(json!([{ "text": "one" }]), &[("a", ""), ("b", "stop"), ("c", "continue")]).await;
     assert_eq!(told, session(&[saying("one")], "stop_hook 1"));
 }
 
@@ -111,20 +112,20 @@ async fn should_stop_ends_the_run_behind_the_turn() {
 async fn on_stop_keeps_the_run_going_and_the_first_reason_wins() {
     let expect = json!({ "last_user_contains": "a wants more than one", "messages_count": 3 });
     let turns = json!([{ "text": "one" }, { "text": "two", "expect": expect }]);
-    let told = both(turns, &[("a", "continue"), ("b", "continue")]).await;
+    let told = every_way(turns, &[("a", "continue"), ("b", "continue")]).await;
     assert_eq!(told, session(&[saying("one"), saying("two")], "end_turn 2"));
 }
 
 #[tokio::test]
 async fn a_prompt_is_transformed_by_one_mod_after_another() {
     let turns = json!([{ "text": "one", "expect": { "last_user_contains": "go b a" } }]);
-    let told = both(turns, &[("b", "input"), ("a", "input")]).await;
+    let told = every_way(turns, &[("b", "input"), ("a", "input")]).await;
     assert_eq!(told, session(&[saying("one")], "end_turn 1"));
 }
 
 #[tokio::test]
 async fn a_prompt_that_is_handled_begins_no_run() {
-    let told = both(json!([]), &[("a", "handle"), ("b", "input")]).await;
+    let told = every_way(json!([]), &[("a", "handle"), ("b", "input")]).await;
     assert_eq!(told, ["session_start", "session_shutdown"]);
 }
 
@@ -137,21 +138,21 @@ async fn the_context_is_edited_for_one_call_and_each_mod_sees_the_edits_before()
     let again =
         json!({ "text": "two", "expect": { "messages_count": 3, "last_user_contains": "wants more" } });
     let turns = json!([turns[0], again]);
-    let told = both(turns, &does).await;
+    let told = every_way(turns, &does).await;
     assert_eq!(told, session(&[saying("one"), saying("two")], "end_turn 2"));
 }
 
 #[tokio::test]
 async fn prompts_are_joined_behind_the_base_in_load_order() {
     let turns = json!([{ "text": "one", "expect": { "system_contains": "\n\nprompt of b\n\nprompt of a" } }]);
-    let told = both(turns, &[("b", "prompt"), ("a", "prompt")]).await;
+    let told = every_way(turns, &[("b", "prompt"), ("a", "prompt")]).await;
     assert_eq!(told, session(&[saying("one")], "end_turn 1"));
 }
 
 #[tokio::test]
 async fn mod_state_is_the_mods_own_and_a_tool_hooks_is_there_at_the_end_of_the_turn() {
     let turns = json!([echoes(&["x"]), done()]);
-    let told = both(turns, &[("a", "count-turns,report"), ("b", "tool-state,report")]).await;
+    let told = every_way(turns, &[("a", "count-turns,report"), ("b", "tool-state,report")]).await;
     assert_eq!(
         only(&told, &["mod_event", "turn_end", "run_end", "session"]),
         [
@@ -178,14 +179,14 @@ async fn mod_state_is_the_mods_own_and_a_tool_hooks_is_there_at_the_end_of_the_t
 async fn what_on_turn_end_appends_stays_in_the_conversation() {
     let expect = json!({ "last_user_contains": "said by a", "messages_count": 3 });
     let turns = json!([echoes(&["x"]), { "text": "done", "expect": expect }]);
-    let told = both(turns, &[("a", "say-at-end")]).await;
+    let told = every_way(turns, &[("a", "say-at-end")]).await;
     let calls = [QUEUED, "tool_running c1", "tool_completed c1: x"];
     assert_eq!(told, session(&[calling(&calls), saying("done")], "end_turn 2"));
 }
 
 #[tokio::test]
 async fn a_mod_raises_events_under_its_own_name_alone() {
-    let told = both(json!([{ "text": "one" }]), &[("a", "forge")]).await;
+    let told = every_way(json!([{ "text": "one" }]), &[("a", "forge")]).await;
     let mut lines = session(&[saying("one")], "end_turn 1");
     let forged = [
         "mod_event mod:behaving-a/run_end {\"result\":\"forged\"}",
@@ -213,7 +214,7 @@ async fn a_later_mod_sets_the_effort_of_the_next_call() {
         let first = json!({ "tool_calls": [{ "id": "c1", "name": "echo", "input": { "text": "x" } }],
             "expect": { "effort": null } });
         let turns = json!([first, { "text": "done", "expect": { "effort": effort } }]);
-        let told = both(turns, &[("a", does[0]), ("b", does[1])]).await;
+        let told = every_way(turns, &[("a", does[0]), ("b", does[1])]).await;
         let calls = [QUEUED, "tool_running c1", "tool_completed c1: x"];
         assert_eq!(told, session(&[calling(&calls), saying("done")], "end_turn 2"));
     }

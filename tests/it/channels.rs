@@ -75,7 +75,19 @@ async fn mods_that_answer_each_other_for_ever_are_stopped_told_of_and_loaded_sti
     );
     // Each hears what each says: not deep, but long.
     let does = [("a", "echo,echo,echo"), ("b", "echo,echo,echo"), ("c", "speak")];
-    let errors: Vec<_> = heard(&does).await;
-    assert_eq!(errors.len(), 7, "one for each that listens: {errors:?}");
-    assert_eq!(errors[6], "mod_event mod:behaving-c/spoken {\"Ok\":null}");
+    let flood = "answered something invalid: mods answer each other in a flood, 1024 times";
+    let error = |letter, error| format!("mod_error mod:behaving-{letter} bus:greetings: {error}");
+    assert_eq!(
+        heard(&does).await,
+        [
+            error("a", loops),
+            error("b", loops),
+            error("a", flood),
+            error("b", flood),
+            "mod_event mod:behaving-c/spoken {\"Ok\":null}".to_owned(),
+            "notice mod:behaving-a failed 2626 times more at bus:greetings".to_owned(),
+            "notice mod:behaving-b failed 2626 times more at bus:greetings".to_owned(),
+        ],
+        "each cause once, and at the end of the run how often it came again"
+    );
 }

@@ -11,8 +11,8 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::{
-    run::{Program, Ran, Running},
-    session::{Folders, library},
+    run::{Program, Ran, Running, says},
+    session::{Folders, copy_to, library},
 };
 
 const HINT: &str = "interrupting the run; once more ends it at once\n";
@@ -113,18 +113,19 @@ fn misbehave(folders: &Folders, at: &str, how: &str) -> Program {
 #[test]
 fn a_mod_that_never_answers_is_given_up_soon_after_an_interruption() {
     let cases = [
-        ("onSessionStart", "session_start"),
-        ("transformInput", "session_start"),
-        ("onTurnStart", "run_start"),
-        ("beforeToolCall", "tool_queued"),
-        ("tool", "tool_running"),
-        ("afterToolCall", "tool_running"),
-        ("onStop", "\"turnNumber\":2,\"hadToolCalls\""),
+        ("onSessionStart", "hang", "session_start"),
+        ("transformInput", "hang", "session_start"),
+        ("onTurnStart", "hang", "run_start"),
+        ("beforeToolCall", "hang", "tool_queued"),
+        ("tool", "hang", "tool_running"),
+        ("tool", "block:entered", "tool_running"),
+        ("afterToolCall", "hang", "tool_running"),
+        ("onStop", "hang", "\"turnNumber\":2,\"hadToolCalls\""),
     ];
     let started: Vec<_> = cases
-        .map(|(at, moment)| {
+        .map(|(at, how, moment)| {
             let folders = Folders::new();
-            let running = misbehave(&folders, at, "hang").start();
+            let running = misbehave(&folders, at, how).start();
             running.wait_for_out(|out| out.contains(moment));
             running.signal(Signal::INT);
             (folders, at, running, Instant::now())
@@ -142,6 +143,29 @@ fn a_mod_that_never_answers_is_given_up_soon_after_an_interruption() {
         for line in folders.session_lines() {
             assert_ne!(line["type"], "rewrite");
         }
+    }
+}
+
+#[test]
+fn a_mod_that_does_not_let_go_at_the_end_is_named_and_given_up() {
+    let cases = [("onRunEnd", "interrupted"), ("onSessionEnd", "run_end")];
+    let started = cases.map(|(at, moment)| {
+        let folders = Folders::new();
+        let running = misbehave(&folders, at, "hang").start();
+        running.wait_for_out(|out| out.contains("run_start"));
+        running.signal(Signal::INT);
+        running.wait_for_out(|out| out.contains(moment));
+        (folders, at, running, Instant::now())
+    });
+    for (_folders, at, running, start) in started {
+        let ran = running.end();
+        // Its own limit is sixty seconds.
+        assert!(start.elapsed() < Duration::from_secs(12), "{at}: {:?}", start.elapsed());
+        assert_eq!((ran.code(), &*ran.stderr), (1, HINT), "{at}");
+        let told = format!("mod:misbehaving is given up: its {at} is not done 5 s after the interruption");
+        let notice = json!({ "type": "notice", "level": "warning", "message": told, "agentId": "main" });
+        assert_eq!(ran.events_of("notice"), [notice], "{at}");
+        assert_eq!(last_kinds(&ran, 1), ["session_shutdown"], "{at}");
     }
 }
 
@@ -164,6 +188,49 @@ fn a_start_that_is_interrupted_ends_at_once() {
         assert_eq!(ran.stderr, format!("{HINT}error: {told}\n"), "{how}");
         assert_eq!(folders.session_lines(), [Value::Null; 0]);
     }
+}
+
+/// Whether a process waits for somebody else to let go of a file.
+fn waits_for_a_lock(running: &Running) -> bool {
+    let pid = format!(" {} ", running.pid().as_raw_nonzero());
+    let locks = std::fs::read_to_string("/proc/locks").unwrap();
+    locks.lines().any(|lock| lock.contains(" -> ") && lock.contains(&pid))
+}
+
+#[test]
+fn a_start_that_hangs_ends_with_the_first_signal() {
+    let folders = Folders::new();
+    std::fs::create_dir(folders.home().join("mods")).unwrap();
+    copy_to(&library("observe-events"), "libobserve_events.so", &folders.home().join("mods"));
+    // What the hash of a loose mod is written down with.
+    let held = std::fs::File::open(folders.home()).unwrap();
+    held.lock().unwrap();
+    let running = stream(&folders, &says("never")).start();
+    while !waits_for_a_lock(&running) {
+        std::thread::yield_now();
+    }
+    let start = Instant::now();
+    running.signal(Signal::INT);
+    let ran = running.end();
+    assert_eq!(ran.told(), (130, "", HINT));
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+/// Such a constructor holds the system's loader, and code of the other mods may wait for that when it is
+/// dropped.
+#[test]
+fn a_start_that_is_interrupted_in_a_constructor_waits_for_nobody() {
+    let folders = Folders::new();
+    let pipe = folders.home().join("constructed");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (first, bad) = (library("with-runtime"), library("misbehaving"));
+    let mods = ["--mod", first.to_str().unwrap(), "--mod", bad.to_str().unwrap()];
+    let hangs = format!("hang:{}", pipe.display());
+    let running = folders.play(&says("never"), &mods).env("MISBEHAVING_CONSTRUCTOR", hangs).start();
+    assert_eq!(std::fs::read_to_string(&pipe).unwrap(), "the constructor ran");
+    running.signal(Signal::INT);
+    let told = format!("{HINT}error: interrupted before the run began\n");
+    assert_eq!(running.end().told(), (1, "", &*told));
 }
 
 #[test]
@@ -198,6 +265,51 @@ fn a_second_signal_ends_the_process_at_once() {
         assert_eq!((ran.code(), &*ran.stderr), (code, HINT));
         assert_eq!(ran.events().last().unwrap()["type"], "tool_queued");
     }
+}
+
+#[test]
+fn a_second_signal_kills_what_does_not_listen() {
+    let command = "trap '' TERM; setsid sleep 600 & sleep 600 & echo begun; wait; sleep 600";
+    let folders = Folders::new();
+    let scenario = json!({ "turns": [{ "tool_calls": [{ "name": "shell_command", "input": { "command": command } }] }] });
+    let running = stream(&folders, &scenario).start();
+    running.wait_for_out(|out| out.contains("tool_update"));
+    running.signal(Signal::INT);
+    running.wait_for_err(|err| err == HINT);
+    running.signal(Signal::INT);
+    let ran = running.end();
+    assert_eq!((ran.code(), folders.processes()), (130, vec![]));
+}
+
+#[test]
+fn what_a_mods_own_task_has_started_ends_with_the_program() {
+    let folders = Folders::new();
+    let library = library("with-runtime");
+    let option = "with-runtime.background=trap '' TERM; echo begun > ../begun; sleep 600; sleep 600";
+    let mods = ["--mod", library.to_str().unwrap(), "--mod-option", option];
+    // It is there before the run is over: the model's command waits for it.
+    let wait = "while [ ! -s ../begun ]; do sleep 0.01; done";
+    let scenario = json!({ "turns": [{ "tool_calls": [{ "name": "shell_command", "input": { "command": wait } }] }, { "text": "done" }] });
+    let skip = "--dangerously-skip-permissions";
+    let ran = folders.play(&scenario, &[&[skip], &mods[..]].concat()).run();
+    assert_eq!((ran.told(), folders.processes()), ((0, "done\n", ""), vec![]));
+}
+
+/// No file can grow, as on a disk that is full.
+#[test]
+fn a_session_that_cannot_be_begun_leaves_no_file() {
+    let folders = Folders::new();
+    let full = ["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"];
+    let ran = folders.play(&says("never"), &[]).wrapped("sh", &full).run();
+    assert_eq!(ran.code(), 1);
+    let told = "(--no-session runs without one): File too large (os error 27)\n";
+    assert!(
+        ran.stderr.starts_with("error: cannot make the session file DIR/home/sessions/"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.ends_with(told), "{}", ran.stderr);
+    assert!(folders.session_files().is_empty());
 }
 
 /// Several turns that call a tool, and an answer.

@@ -212,7 +212,7 @@ async fn waits_for_the_host(cmd: ModApi) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_time_that_a_hook_waits_for_the_host_is_not_its_own() {
+async fn decision_24_the_time_that_a_hook_waits_for_the_host_is_not_its_own() {
     let host = Host::with(|config| config.hook_timeout = Some(Duration::from_millis(150)));
     host.load([compiled_in("patient", builtin_mod!("patient", waits_for_the_host))]).await;
     assert_eq!(ask(&host, Hook::AppendSystemPrompt).await, r#"Some("Some(0) false")"#);
@@ -221,7 +221,7 @@ async fn the_time_that_a_hook_waits_for_the_host_is_not_its_own() {
 
 /// The longest wait of these tests: a mod that blocks is named after two seconds.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mod_that_blocks_is_named_with_hook_and_time_and_only_once() {
+async fn decision_25_a_mod_that_blocks_is_named_with_hook_and_time_and_only_once() {
     let (_dir, path) = misbehaving_library();
     let host = misbehaving(&path, Hook::OnTurnStart, "spin", Duration::from_secs(30)).await;
     ask(&host, Hook::OnTurnStart).await;

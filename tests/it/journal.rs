@@ -29,7 +29,7 @@ fn killed_inside(at: &str) -> Start {
 }
 
 #[test]
-fn a_run_that_was_killed_inside_a_mod_is_told_of_at_the_next_start_and_once() {
+fn decision_25_a_run_that_was_killed_inside_a_mod_is_told_of_at_the_next_start_and_once() {
     let places = [
         ("factory", "its factory"),
         ("beforeToolCall", "beforeToolCall"),

@@ -11,15 +11,24 @@ mod bad_input;
 #[cfg(target_os = "linux")]
 mod behaving;
 #[cfg(target_os = "linux")]
+mod catalogue;
+#[cfg(target_os = "linux")]
 mod channels;
 #[cfg(target_os = "linux")]
 mod discovery;
+mod dropped;
+#[cfg(target_os = "linux")]
+mod garbage;
+#[cfg(target_os = "linux")]
+mod interface;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod isolation;
 mod journal;
 #[cfg(target_os = "linux")]
 mod load_chain;
+#[cfg(target_os = "linux")]
+mod merges;
 mod mod_calls;
 #[cfg(target_os = "linux")]
 mod mod_options;
@@ -29,6 +38,9 @@ mod mods_commands;
 mod mods_json;
 #[cfg(target_os = "linux")]
 mod no_session;
+mod observers;
+#[cfg(target_os = "linux")]
+mod odd_calls;
 mod openai;
 mod openai_cmd;
 #[cfg(target_os = "linux")]
@@ -45,6 +57,9 @@ mod print_mode;
 mod print_permissions;
 #[cfg(target_os = "linux")]
 mod registration;
+mod resume;
+#[cfg(target_os = "linux")]
+mod sessions;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,12 +1,6 @@
 //! What mods register beside hooks, and what they ask of the host: isolated and told like a hook.
 
-use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
 use host::{
     hooks::{Mods, ToolCallInput},
@@ -48,61 +42,6 @@ async fn an_observer_that_panics_is_told_once() {
     assert_eq!(host.take_errors(), [["mod:misbehaving", "on:turn_start", &said]]);
 }
 
-async fn slow_observer(cmd: ModApi) -> Result<()> {
-    cmd.on(EventKind::TurnStart, |_| std::thread::sleep(Duration::from_millis(60)))?;
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_observer_that_is_slow_is_named_once() {
-    let host = Host::new();
-    host.load([compiled_in("slow", builtin_mod!("slow", slow_observer))]).await;
-    for _ in 0..2 {
-        host.bus.main().emit(EventPayload::TurnStart { turn_number: 1 });
-    }
-    let notices: Vec<_> = host
-        .take_events()
-        .into_iter()
-        .filter_map(|event| match event {
-            EventPayload::Notice { message, .. } => Some(message),
-            _ => None,
-        })
-        .collect();
-    let [notice] = &notices[..] else { panic!("{notices:?}") };
-    let millis = notice
-        .strip_prefix("mod:slow held the run up for ")
-        .unwrap()
-        .strip_suffix(" ms on turn_start")
-        .unwrap();
-    assert!(millis.parse::<u32>().unwrap() >= 60);
-}
-
-/// Answers its own event with its own event.
-async fn echo(cmd: ModApi) -> Result<()> {
-    cmd.on(EventKind::ModEvent, |event| {
-        let _said = event.ctx().emit("echo", &json!(null));
-    })?;
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn observers_that_raise_events_in_a_loop_are_stopped_and_told() {
-    let host = Host::new();
-    host.load([compiled_in("echo", builtin_mod!("echo", echo))]).await;
-    let first =
-        EventPayload::ModEvent { mod_id: "mod:x".into(), name: "mod:x/call".into(), data: Value::Null };
-    host.bus.main().emit(first);
-    let events = host.take_events();
-    let echoes = events.iter().filter(|event| event.kind() == EventKind::ModEvent).count();
-    let errors: Vec<_> = events.into_iter().filter(|event| event.kind() == EventKind::ModError).collect();
-    let error = EventPayload::ModError {
-        mod_id: "mod:echo".to_owned(),
-        hook: "on:mod_event".to_owned(),
-        error: "answered something invalid: mods answer each other in a loop, 8 deep".to_owned(),
-    };
-    assert_eq!((echoes, errors), (9, vec![error]), "the first, and one for each level");
-}
-
 /// Calls a tool.
 async fn call(host: &Host, name: &str, cancel: &CancellationToken) -> ToolOutput {
     let ctx = ToolContext {
@@ -110,6 +49,7 @@ async fn call(host: &Host, name: &str, cancel: &CancellationToken) -> ToolOutput
         cancel: cancel.clone(),
         tool_call_id: "c1".into(),
         agent_id: "main".into(),
+        hidden: Arc::new(|_| false),
         progress: Arc::new(|_| ()),
     };
     host.tools.get(name).unwrap().tool.run(json!({}), ctx).await
@@ -239,24 +179,27 @@ async fn an_option_of_a_mods_own_comes_before_the_one_for_all() {
 
 /// The interface of a mod that is kept longer than the harness lives.
 static KEPT: Mutex<Option<ModApi>> = Mutex::new(None);
-static DROPPED: AtomicU32 = AtomicU32::new(0);
+/// What calls from drops came to.
+static DROPPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-struct CountsItsDrop;
+/// Calls the host when it is dropped.
+struct CallsAtItsDrop(ModApi);
 
-impl Drop for CountsItsDrop {
+impl Drop for CallsAtItsDrop {
     fn drop(&mut self) {
-        DROPPED.fetch_add(1, Relaxed);
+        let registered = self.0.on(EventKind::TurnEnd, |_| ()).err();
+        DROPPED.lock().unwrap().push(format!("{:?}", registered.map(|error| error.to_string())));
     }
 }
 
 async fn outlives(cmd: ModApi) -> Result<()> {
     *KEPT.lock().unwrap() = Some(cmd.clone());
-    let held = CountsItsDrop;
+    let held = CallsAtItsDrop(cmd.clone());
     cmd.hooks(Hooks::new().on_stop_sync(move |_, _| {
         let _held = &held;
         Ok(StopDecision::Stop)
     }))?;
-    let held = CountsItsDrop;
+    let held = CallsAtItsDrop(cmd.clone());
     cmd.add_tool(Tool::new("held", "").run(move |_| {
         let _held = &held;
         async { Ok("") }
@@ -281,7 +224,8 @@ async fn a_mod_that_calls_when_the_harness_is_gone_is_told_so() {
     kept.ui().notify("into the void");
     assert_eq!((kept.name(), kept.id(), kept.cwd()), ("outlives", "mod:outlives", "/"));
     drop(handlers);
-    assert_eq!(DROPPED.load(Relaxed), 2, "what it registered is gone");
+    let dropped = std::mem::take(&mut *DROPPED.lock().unwrap());
+    assert_eq!(dropped, [format!("Some({gone:?})"), format!("Some({gone:?})")], "what it registered is gone");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -328,4 +272,29 @@ async fn what_a_mod_keeps_shows_what_it_was_asked_then() {
     assert_eq!(names, [("first", "first".to_owned()), ("second", "second".to_owned())]);
     let later = asked[0].1.exec("echo").args(["still", "served"]).await.unwrap();
     assert_eq!(later.stdout, "still served\n");
+}
+
+/// Does in its factory what works at once there.
+async fn busy_factory(cmd: ModApi) -> Result<()> {
+    cmd.ui().notify(&format!("color {:?}", cmd.get_flag("color")?));
+    cmd.log(LogLevel::Info, "logged");
+    let output = cmd.exec("echo").args(["ran"]).await?;
+    cmd.ui().notify(output.stdout.trim());
+    cmd.events().emit("nobody-listens", &json!(1))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn decision_30_in_the_factory_exec_flags_notices_and_logging_work_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("mods.log");
+    let host = Host::with(|config| {
+        config.options = [("color".to_owned(), "red".to_owned())].into();
+        config.log_file = Some(log.clone());
+    });
+    let loaded = host.load([compiled_in("busy", builtin_mod!("busy", busy_factory))]).await;
+    assert_eq!(loaded, (vec!["busy".to_owned()], vec![]));
+    let notice = |text: &str| EventPayload::Notice { level: NoticeLevel::Info, message: text.to_owned() };
+    assert_eq!(host.take_events(), [notice("color Some(\"red\")"), notice("ran")]);
+    let logged = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(logged.split_once(' ').unwrap().1, "info mod:busy logged\n");
 }

@@ -1,10 +1,15 @@
 //! Mods in a session: what they change, and that what goes wrong in one stays there.
 
 use host::harness::HarnessBuilder;
-use mod_interface::types::{PermissionMode, StopReason};
-use serde_json::{Value, json};
+use mod_interface::types::{Hook, PermissionMode};
+use serde_json::json;
 
-use crate::support::session::{Folders, Record, library, play};
+use crate::support::{
+    asked::with_fault,
+    behaving::{echoes, session},
+    fixtures::Library,
+    session::{Folders, library, play},
+};
 
 fn bypass(builder: HarnessBuilder) -> HarnessBuilder {
     builder.permission_mode(Some(PermissionMode::Bypass))
@@ -52,46 +57,36 @@ fn is_streaming(line: &str) -> bool {
     ["text_delta", "message_update"].contains(&line)
 }
 
-/// A session in which the misbehaving mod is reached at every hook.
-async fn misbehave(at: &str, how: &str) -> Record {
-    let scenario: Value = json!({ "turns": [
-        { "tool_calls": [{ "id": "c1", "name": "misbehave", "input": {} }] },
-        { "text": "done" },
-    ] });
-    let options =
-        [("at", at), ("how", how)].map(|(name, value)| (format!("misbehaving.{name}"), value.to_owned()));
-    play(&Folders::new(), &scenario, |builder| {
-        bypass(builder).mods([library("misbehaving")]).mod_options(options)
-    })
-    .await
+/// The line of the misbehaving mod's source with this text.
+fn line_of(text: &str) -> usize {
+    let source = include_str!("../mods/misbehaving/src/lib.rs");
+    source.lines().position(|line| line.contains(text)).unwrap() + 1
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_panic_of_any_kind_is_told_with_its_place_and_the_run_goes_on() {
+async fn a_panic_of_any_kind_at_any_hook_is_told_with_its_place_and_the_run_goes_on() {
+    let (dir, turns) = (tempfile::tempdir().unwrap(), json!([echoes(&["x"]), { "text": "done" }]));
+    let library = Library::stripped("misbehaving").write(&dir.path().join("lib.so"));
+    let without = session(&turns, |builder, _| builder).await;
+    let nameless = "panicked: a panic without a text";
     let hows = [
-        ("panic-called", "panicked: called at "),
-        ("panic-payload", "panicked: a panic without a text at "),
-        ("panic-polled", "panicked: polled at "),
-        ("panic-polled-later", "panicked: polled again at "),
-        ("panic-dropped", "panicked: a panic without a text at "),
-        ("panic-dropped-later", "panicked: a panic without a text at "),
-        ("error", "went wrong"),
+        ("panic-called", "panicked: called", "panic!(\"called\")"),
+        ("panic-payload", nameless, "panic_any(Bomb)"),
+        ("panic-polled", "panicked: polled", "panic!(\"polled\")"),
+        ("panic-polled-later", "panicked: polled again", "panic!(\"polled again\")"),
+        ("panic-dropped", nameless, "panic_any(Pin::new"),
+        ("panic-dropped-later", nameless, "panic_any(Pin::new"),
+        ("error", "went wrong", ""),
     ];
-    for hook in ["beforeToolCall", "afterToolCall", "onTurnEnd"] {
-        for (how, said) in hows {
-            let record = misbehave(hook, how).await;
-            let errors = record.mod_errors();
-            assert_eq!(errors.len(), 1, "{hook} {how}: told once, though it fails each time: {errors:?}");
-            assert_eq!(errors[0][..2], ["mod:misbehaving", hook]);
-            assert!(errors[0][2].starts_with(said), "{how}: {}", errors[0][2]);
-            if how.starts_with("panic") {
-                assert!(errors[0][2].contains("misbehaving/src/lib.rs:"), "{how}: {}", errors[0][2]);
-            }
-            assert_eq!(
-                record.result.map(|result| result.stop_reason),
-                Some(StopReason::EndTurn),
-                "{hook} {how}"
-            );
+    for (how, said, source) in hows {
+        let place = format!(" at tests/mods/misbehaving/src/lib.rs:{}", line_of(source));
+        let error = format!("{said}{}", if source.is_empty() { "" } else { &place });
+        for hook in Hook::ALL {
+            let options = [("at", hook.wire_name()), ("how", how)]
+                .map(|(name, value)| (format!("misbehaving.{name}"), value.to_owned()));
+            let told =
+                session(&turns, |builder, _| builder.mods([library.clone()]).mod_options(options)).await;
+            assert_eq!(told, with_fault(&without, "mod:misbehaving", hook, &error), "{how} {hook}");
         }
     }
 }

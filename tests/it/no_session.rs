@@ -1,6 +1,6 @@
 //! What keeps a session from being at all: one clear line, the exit code, and nothing left behind.
 
-use std::fs;
+use std::{fs, path::Path, process::Command};
 
 use serde_json::json;
 
@@ -62,6 +62,34 @@ fn a_scenario_with_a_mistake() {
                    `description`, `expect`, `delay_ms`, `thinking`, `text`, `tool_calls`, `chunks`, `usage`, \
                    `stop_reason`, `error` (did you mean `text`?)";
     fails_to_start(&start, &["--model", "scripted/s.json"], message);
+}
+
+/// Makes a pipe that nobody writes to: to open it would be to wait for ever.
+fn pipe(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn a_scenario_that_is_no_file() {
+    let start = Start::new();
+    pipe(&start.folders.work().join("pipe"));
+    let message =
+        |name: &str, got: &str| format!("cannot read the scenario {name}: expected a file, got {got}");
+    fails_to_start(&start, &["--model", "scripted/pipe"], &message("DIR/work/pipe", "a named pipe"));
+    fails_to_start(&start, &["--model", "scripted//dev/zero"], &message("/dev/zero", "a device"));
+    fails_to_start(&start, &["--model", "scripted/."], &message("DIR/work/.", "a folder"));
+}
+
+#[test]
+fn settings_or_a_trust_store_that_are_no_files() {
+    for name in ["home/settings.json", "work/.commandcode/settings.json", "home/trust.json"] {
+        let start = Start::new();
+        let path = start.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        pipe(&path);
+        let message = format!("cannot read DIR/{name}: expected a file, got a named pipe");
+        fails_to_start(&start, &["--model", "scripted/s.json"], &message);
+    }
 }
 
 #[test]

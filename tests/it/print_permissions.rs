@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::support::{
-    run::{Ran, calls, shell},
+    run::{Ran, calls, says, shell},
     session::Folders,
 };
 
@@ -115,4 +115,87 @@ fn a_project_that_is_not_trusted_cannot_loosen_permissions() {
     let read = calls("read_file", json!({ "file_path": "file" }));
     assert_eq!(run(read, &[SKIP]), "a deny rule forbids this call: read_file");
     assert_eq!(run(shell("true"), &["--allow", "shell_command"]), "ran");
+}
+
+/// A workspace with a secret in it, and a link to where the secret is.
+fn with_a_secret() -> Folders {
+    let folders = Folders::new();
+    fs::create_dir(folders.work().join("secrets")).unwrap();
+    fs::write(folders.work().join("secrets/key"), "hunter2").unwrap();
+    fs::write(folders.work().join("open"), "nothing").unwrap();
+    std::os::unix::fs::symlink("secrets", folders.work().join("way")).unwrap();
+    folders
+}
+
+#[test]
+fn a_path_that_is_denied_is_denied_however_it_is_written() {
+    let folders = with_a_secret();
+    let absolute = folders.work().join("secrets/key").display().to_string();
+    let read = |path: &str, rule: &str| {
+        let scenario = calls("read_file", json!({ "file_path": path }));
+        fate(&folders.play(&scenario, &["--output-format", "stream-json", SKIP, "--deny", rule]).run())
+    };
+    for rule in ["read_file(secrets/**)", "read_file(./secrets)", "read_file(way/*)"] {
+        let denied = format!("a deny rule forbids this call: {rule}");
+        for path in ["secrets/key", "./secrets/key", "a/../secrets/key", &absolute, "way/key"] {
+            assert_eq!(read(path, rule), denied, "{path}");
+        }
+        assert_eq!(read("open", rule), "ran");
+    }
+}
+
+#[test]
+fn a_rule_that_names_no_tool_is_told_at_the_start() {
+    let ran = Folders::new().play(&says("done"), &["--deny", "red_file(secrets/**)"]).run();
+    let warning = "warning: a permission rule names no tool of this session: red_file(secrets/**); did you \
+                   mean read_file?\n";
+    assert_eq!(ran.told(), (0, "done\n", warning));
+}
+
+#[test]
+fn what_must_not_be_read_is_not_found() {
+    let folders = with_a_secret();
+    let found = |tool: &str, input: serde_json::Value| {
+        let args = ["--output-format", "stream-json", SKIP, "--deny", "read_file(way)"];
+        let ran = folders.play(&calls(tool, input), &args).run();
+        let completed = ran.events_of("tool_completed");
+        completed.first().map(|event| event["result"][0]["text"].as_str().unwrap().to_owned())
+    };
+    let left_out =
+        |found: &str, count| Some(format!("{found}\n[left out, because a deny rule says so: {count}]"));
+    let pattern = json!({ "pattern": "hunter2|nothing", "path": "." });
+    assert_eq!(found("grep", pattern), left_out("open:1:nothing", 2));
+    assert_eq!(found("glob", json!({ "pattern": "**" })), left_out("open", 2));
+    assert_eq!(found("list_directory", json!({})), left_out("open", 2));
+    for path in ["secrets", "way", "secrets/key"] {
+        assert_eq!(found("grep", json!({ "pattern": "hunter2", "path": path })), None, "{path}");
+    }
+}
+
+#[test]
+fn accepted_edits_are_those_of_the_project() {
+    let folders = with_a_secret();
+    let beyond = folders.work().join("beyond");
+    std::os::unix::fs::symlink(folders.home(), &beyond).unwrap();
+    fs::create_dir(folders.work().join(".git")).unwrap();
+    std::os::unix::fs::symlink(".git", folders.work().join("hooks")).unwrap();
+    let settings = folders.home().join("settings.json").display().to_string();
+    let write = |path: &str| {
+        let scenario = calls("write_file", json!({ "file_path": path, "content": "new" }));
+        fate(
+            &folders
+                .play(&scenario, &["--output-format", "stream-json", "--permission-mode", "accept-edits"])
+                .run(),
+        )
+    };
+    for path in ["new", "way/new", "sub/.gitignore"] {
+        assert_eq!(write(path), "ran", "{path}");
+    }
+    for path in
+        ["../new", &settings, "beyond/settings.json", ".git/config", "hooks/x", ".commandcode/settings.json"]
+    {
+        let fate = write(path);
+        assert!(fate.starts_with("nobody is there to allow this call"), "{path}: {fate}");
+    }
+    assert!(!folders.home().join("settings.json").exists() && !folders.work().join(".git/config").exists());
 }

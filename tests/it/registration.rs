@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::harness::{Harness, Prompted};
+use host::harness::{Harness, Prompted, Recording};
 use mod_interface::{builtin_mod, types::SessionEndReason};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -99,7 +99,7 @@ async fn a_disposed_command_is_gone() {
     let harness = Harness::builder()
         .places(folders.places())
         .model(Some(folders.scenario(&scenario)))
-        .in_memory(true)
+        .record(Recording::InMemory)
         .tool(Arc::new(Echo::new()))
         .built_in("behaving-a", builtin_mod!("behaving-a", behaving::behaving))
         .mod_options([("does".to_owned(), "command-until-called".to_owned())])

@@ -1,5 +1,6 @@
 //! The built-in tool `agent`, with a real mod that guards it.
 
+use host::harness::Recording;
 use mod_interface::types::{EventPayload, PermissionMode};
 use serde_json::json;
 
@@ -23,7 +24,7 @@ async fn a_mod_guards_the_calls_of_a_sub_agent() {
         builder
             .mods([library("block-dangerous-commands")])
             .permission_mode(Some(PermissionMode::Bypass))
-            .in_memory(true)
+            .record(Recording::InMemory)
     })
     .await;
     assert_eq!(record.warnings, Vec::<String>::new());

@@ -1,5 +1,6 @@
 //! Input that a model got wrong, through the real client, a built-in tool and its schema.
 
+use host::harness::Recording;
 use mod_interface::types::EventPayload;
 use serde_json::{Value, json};
 
@@ -13,7 +14,7 @@ async fn call(input_text: &str, result: &str) -> Vec<EventPayload> {
         { "tool_calls": [{ "id": "c1", "name": "read_file", "input_text": input_text }] },
         { "text": "done", "expect": { "tool_result_contains": { "id": "c1", "text": result } } },
     ] });
-    let record = play(&folders, &scenario, |builder| builder.in_memory(true)).await;
+    let record = play(&folders, &scenario, |builder| builder.record(Recording::InMemory)).await;
     assert_eq!(record.result.unwrap().final_text, "done");
     let events = record.events.into_iter().map(|event| event.payload);
     events.filter(|event| event.kind().as_str().starts_with("tool_")).collect()

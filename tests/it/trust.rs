@@ -3,12 +3,15 @@
 
 use std::{fs, process::Command};
 
+use host::{harness::Recording, settings::Settings};
+use mod_interface::{ModApi, Result, builtin_mod};
 use serde_json::{Value, json};
 
 use crate::support::{
+    behaving::only,
     packages::{archive, list, mods, numbered, states, write},
     run::says,
-    session::Folders,
+    session::{Folders, play},
 };
 
 const SKIP: &str = "--dangerously-skip-permissions";
@@ -139,4 +142,40 @@ fn threat_24_nothing_of_a_project_is_opened_before_it_is_trusted() {
             .all(|name| listed.iter().any(|path| path == name)),
         "{listed:?}"
     );
+}
+
+/// The notices of a session with the user's loose mod and one that was named, under these settings of the project.
+async fn notices(disabled: &[&str]) -> Vec<String> {
+    let folders = Folders::new();
+    write(&folders.home().join("mods/libnumbered_001.so"), numbered(1).bytes());
+    let named = numbered(2).write(&folders.dir().join("named.so"));
+    let mut settings = Settings::default();
+    settings.mods.project.disabled = disabled.iter().map(ToString::to_string).collect();
+    let record = play(&folders, &says("hi"), |builder| {
+        builder
+            .settings(settings)
+            .record(Recording::InMemory)
+            .mods([named])
+            .built_in("own", builtin_mod!("own", idle))
+    })
+    .await;
+    let lines = record.lines();
+    only(&lines, &["notice"]).into_iter().map(str::to_owned).collect()
+}
+
+async fn idle(_: ModApi) -> Result<()> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn decision_8_a_notice_names_each_mod_of_the_user_that_a_trusted_project_turns_off() {
+    let off = |name: &str| format!("notice the project turns off a mod of the user: {name}");
+    assert_eq!(notices(&["numbered-001"]).await, [off("numbered-001")], "a loose file");
+    assert_eq!(notices(&["numbered-002"]).await, [off("numbered-002")], "one that was named");
+    assert_eq!(
+        notices(&["own", "numbered-001"]).await,
+        [off("own"), off("numbered-001")],
+        "one that is compiled in"
+    );
+    assert_eq!(notices(&["numbered-003"]).await, [""; 0]);
 }

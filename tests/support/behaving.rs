@@ -1,14 +1,15 @@
 //! Sessions with mods of `tests/mods/behaving`, once compiled in and once as shared libraries.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex},
 };
 
 use futures::future::{BoxFuture, ready};
 use host::{
-    harness::HarnessBuilder,
+    harness::{HarnessBuilder, Recording},
     tools::{Tool, ToolContext},
 };
 use memchr::memmem;
@@ -18,19 +19,39 @@ use mod_interface::{
 };
 use serde_json::{Value, json};
 
-use super::session::{Folders, Record, library, play};
+use super::{
+    fixtures::Library,
+    session::{Folders, Record, play},
+};
 
-/// The name that the library has as it is built.
-const NAME: &str = "behaving-a";
+/// A library of the behaving mod: the names of its file and of its mod, as they are built.
+pub(crate) type Build = (&'static str, &'static str);
+/// Built against the interface of today.
+pub(crate) const TODAY: Build = ("behaving", "behaving-a");
+/// Built against the released interface 1.0.0: it has the hooks, and not what is newer.
+pub(crate) const V1_0_0: Build = ("behaving_1_0_0", "behaving-o");
+/// Built against an interface that is newer than this host's.
+pub(crate) const V1_1: Build = ("behaving_1_1", "behaving-n");
 
 /// Plays `turns` with mods that do what `does` says of each (`a`, `b`, `c`), in that order, once with the
 /// mods compiled in and once as shared libraries. Both must tell the same; that is given, a line an event.
 pub(crate) async fn both(turns: Value, does: &[(&'static str, &str)]) -> Vec<String> {
-    let compiled = one(&turns, does, |builder, letter, _| compiled_in(builder, letter));
-    let shared = one(&turns, does, |builder, letter, dir| builder.mods([renamed(letter, dir)]));
-    let (compiled, shared) = (compiled.await, shared.await);
-    assert_eq!(compiled, shared, "mods that are compiled in (left) and shared libraries (right) differ");
-    shared
+    let compiled = one(&turns, does, |builder, letter, _| compiled_in(builder, letter)).await;
+    let told = shared(&turns, does, TODAY).await;
+    assert_eq!(compiled, told, "mods that are compiled in (left) and shared libraries (right) differ");
+    told
+}
+
+/// As [`both`], and once more with shared libraries that were built against interface 1.0.0.
+pub(crate) async fn every_way(turns: Value, does: &[(&'static str, &str)]) -> Vec<String> {
+    let told = both(turns.clone(), does).await;
+    let old = shared(&turns, does, V1_0_0).await;
+    assert_eq!(told, old, "mods of today's interface (left) and of 1.0.0 (right) differ");
+    told
+}
+
+async fn shared(turns: &Value, does: &[(&'static str, &str)], build: Build) -> Vec<String> {
+    one(turns, does, |builder, letter, dir| builder.mods([renamed(build, letter, dir)])).await
 }
 
 /// Plays `turns` with one mod compiled in and one shared library; the library is given first.
@@ -41,17 +62,25 @@ pub(crate) async fn built_in_and_shared(
 ) -> Vec<String> {
     let add = |builder, letter, dir: &Path| match letter == compiled.0 {
         true => compiled_in(builder, letter),
-        false => builder.mods([renamed(letter, dir)]),
+        false => builder.mods([renamed(TODAY, letter, dir)]),
     };
     one(&turns, &[shared, compiled], add).await
 }
 
-fn compiled_in(builder: HarnessBuilder, letter: &str) -> HarnessBuilder {
-    match letter {
-        "a" => builder.built_in(NAME, builtin_mod!("behaving-a", behaving::behaving)),
-        "b" => builder.built_in("behaving-b", builtin_mod!("behaving-b", behaving::behaving)),
-        _ => builder.built_in("behaving-c", builtin_mod!("behaving-c", behaving::behaving)),
+/// The behaving mod, compiled in under the name that ends in this letter, of `a` to `h`.
+pub(crate) fn compiled_in(builder: HarnessBuilder, letter: &str) -> HarnessBuilder {
+    macro_rules! built_in {
+        ($($letter:literal)*) => {
+            match letter {
+                $($letter => {
+                    const NAME: &str = concat!("behaving-", $letter);
+                    builder.built_in(NAME, builtin_mod!(NAME, behaving::behaving))
+                })*
+                _ => panic!("no such letter: {letter}"),
+            }
+        };
     }
+    built_in!("a" "b" "c" "d" "e" "f" "g" "h")
 }
 
 async fn one(
@@ -59,13 +88,24 @@ async fn one(
     does: &[(&'static str, &str)],
     add: impl Fn(HarnessBuilder, &'static str, &Path) -> HarnessBuilder,
 ) -> Vec<String> {
-    let folders = Folders::new();
-    let record = play(&folders, &json!({ "turns": turns }), |builder| {
-        let builder = builder.in_memory(true).tool(Arc::new(Echo::new()));
+    session(turns, |builder, dir| {
         does.iter().fold(builder, |builder, (letter, does)| {
             let option = (format!("behaving-{letter}.does"), (*does).to_owned());
-            add(builder, letter, folders.dir()).mod_options([option])
+            add(builder, letter, dir).mod_options([option])
         })
+    })
+    .await
+}
+
+/// Plays `turns` in a session in memory that has the tool `echo` and what `build` adds, to its end; a line an
+/// event. The folder is for libraries.
+pub(crate) async fn session(
+    turns: &Value,
+    build: impl FnOnce(HarnessBuilder, &Path) -> HarnessBuilder,
+) -> Vec<String> {
+    let folders = Folders::new();
+    let record = play(&folders, &json!({ "turns": turns }), |builder| {
+        build(builder.record(Recording::InMemory).tool(Arc::new(Echo::new())), folders.dir())
     })
     .await;
     assert_eq!(record.warnings, Vec::<String>::new());
@@ -73,13 +113,16 @@ async fn one(
 }
 
 /// The library with another letter at the end of its name.
-fn renamed(letter: &str, dir: &Path) -> PathBuf {
-    let (mut bytes, name) = (fs::read(library("behaving")).unwrap(), format!("behaving-{letter}"));
-    let places: Vec<_> = memmem::find_iter(&bytes, NAME).collect();
+pub(crate) fn renamed((library, built): Build, letter: &str, dir: &Path) -> PathBuf {
+    static STRIPPED: Mutex<BTreeMap<&str, Library>> = Mutex::new(BTreeMap::new());
+    let stripped =
+        STRIPPED.lock().unwrap().entry(library).or_insert_with(|| Library::stripped(library)).clone();
+    let (mut bytes, name) = (stripped.bytes().to_vec(), format!("behaving-{letter}"));
+    let places: Vec<_> = memmem::find_iter(&bytes, built).collect();
     for at in places {
-        bytes[at..at + NAME.len()].copy_from_slice(name.as_bytes());
+        bytes[at..at + built.len()].copy_from_slice(name.as_bytes());
     }
-    let path = dir.join(format!("lib{}.so", name.replace('-', "_")));
+    let path = dir.join(format!("lib{library}_{letter}.so"));
     fs::write(&path, bytes).unwrap();
     path
 }
@@ -117,10 +160,12 @@ impl Tool for Echo {
 
 /// The events, but for what depends on how busy the machine is.
 fn lines(record: &Record) -> Vec<String> {
-    record.events.iter().map(line).filter(|line| !line.contains(" held the run up for ")).collect()
+    let busy = [" held the run up for ", " without awaiting"];
+    let lines = record.events.iter().map(line);
+    lines.filter(|line| busy.iter().all(|words| !line.contains(words))).collect()
 }
 
-fn line(event: &AgentEvent) -> String {
+pub(crate) fn line(event: &AgentEvent) -> String {
     let text = |content: &[ContentBlock]| {
         content.iter().map(|it| it.as_text().unwrap_or(it.kind())).collect::<Vec<_>>().join(" + ")
     };

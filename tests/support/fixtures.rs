@@ -55,7 +55,12 @@ const PT_GNU_STACK: u32 = 0x6474_e551;
 impl Library {
     /// A mod of this build.
     pub(crate) fn built(name: &str) -> Self {
-        Self(fs::read(library(name)).unwrap())
+        Self::read(&library(name))
+    }
+
+    /// The library of that file.
+    pub(crate) fn read(path: &Path) -> Self {
+        Self(fs::read(path).unwrap())
     }
 
     /// A mod of this build without what only debuggers read, which is most of it; as it is where there is
@@ -65,7 +70,7 @@ impl Library {
         let path = dir.path().join("lib.so");
         fs::copy(library(name), &path).unwrap();
         let _unstripped = Command::new("strip").arg(&path).status();
-        Self(fs::read(&path).unwrap())
+        Self::read(&path)
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

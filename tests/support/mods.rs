@@ -46,6 +46,7 @@ impl Host {
             cwd: Path::new("/").into(),
             options: Default::default(),
             hook_timeout: None,
+            tool_timeout: None,
             load_timeout: Duration::from_secs(30),
             journal_dir: None,
             log_file: None,

@@ -199,7 +199,7 @@ impl Running {
         Ran { status: status.unwrap(), stdout: tidy(&self.out), stderr: tidy(&self.err) }
     }
 
-    fn pid(&self) -> Pid {
+    pub(crate) fn pid(&self) -> Pid {
         Pid::from_child(self.child.as_ref().unwrap())
     }
 }

@@ -73,17 +73,6 @@ impl Record {
     pub(crate) fn lines(&self) -> Vec<String> {
         self.events.iter().map(|event| line(&event.payload)).collect()
     }
-
-    /// What was said of faults: mod, place, error.
-    pub(crate) fn mod_errors(&self) -> Vec<[&str; 3]> {
-        let errors = self.events.iter().filter_map(|event| match &event.payload {
-            EventPayload::ModError { mod_id, hook, error } => {
-                Some([mod_id.as_str(), hook.as_str(), error.as_str()])
-            }
-            _ => None,
-        });
-        errors.collect()
-    }
 }
 
 fn line(event: &EventPayload) -> String {

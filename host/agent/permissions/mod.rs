@@ -1,18 +1,23 @@
 //! Who may do what.
 //!
 //! Deny rules come first and always hold; then the mode says whether anything may change at all; then
-//! allow rules; then the mode again. What is left is asked. This is a guard against mistakes, not a
-//! sandbox: a program that may run may do whatever it can.
+//! allow rules; then the mode again, which accepts edits of the project alone. What is left is asked. This is
+//! a guard against mistakes, not a sandbox: a program that may run may do whatever it can.
+//!
+//! A path has two names, the one given and the one where links lead. A deny rule that holds for one of them,
+//! or for a folder above it, denies; an allow rule must hold for both. The deny patterns of `read_file` hold
+//! for every tool that takes a path, and for what those find ([`Access::bound_by`]). A command line is every
+//! command that it would run.
 
+mod pattern;
 mod rule;
 mod shell;
+mod subject;
 #[cfg(test)]
 mod tests;
+mod workspace;
 
-use std::{
-    path::{Component, Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::{BoxFuture, ready};
 use mod_interface::types::{EventPayload, PermissionMode};
@@ -22,11 +27,12 @@ use super::BoxError;
 use crate::{
     events::Emitter,
     hooks::ToolCallInput,
-    tools::{Access, Tool},
+    tools::{Access, Hidden, Tool},
 };
 
 pub use rule::Rule;
-use rule::Subject;
+use subject::Subject;
+pub use workspace::Workspace;
 
 /// The rules, the mode, and whom to ask.
 pub struct Permissions {
@@ -34,7 +40,7 @@ pub struct Permissions {
     deny: Vec<Rule>,
     mode: Arc<LiveMode>,
     ask: Arc<dyn Ask>,
-    cwd: Arc<Path>,
+    workspace: Workspace,
 }
 
 /// Answers what no rule and no mode answers.
@@ -127,20 +133,25 @@ enum Held {
 }
 
 impl Permissions {
-    /// Judges calls by `allow` and `deny`; relative paths start at `cwd`.
+    /// Judges calls by `allow` and `deny`.
     pub fn new(
         allow: Vec<Rule>,
         deny: Vec<Rule>,
         mode: Arc<LiveMode>,
         ask: Arc<dyn Ask>,
-        cwd: Arc<Path>,
+        workspace: Workspace,
     ) -> Self {
-        Self { allow, deny, mode, ask, cwd }
+        Self { allow, deny, mode, ask, workspace }
     }
 
     /// The mode, to read and to change.
     pub fn mode(&self) -> &Arc<LiveMode> {
         &self.mode
+    }
+
+    /// All rules, those that allow first.
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.allow.iter().chain(&self.deny)
     }
 
     /// Judges a call in `mode`, and asks where it must. `Err` is why it is denied.
@@ -162,7 +173,7 @@ impl Permissions {
             tool_name: Arc::clone(&call.name),
             input: Arc::clone(&call.input),
             description,
-            rules: self.subject(tool, &call.input).rules(&call.name),
+            rules: self.subject(tool, &call.input).rules(&call.name, &self.workspace),
         };
         match self.ask.ask(question).await {
             Ok(Answer::Allow) => Ok(()),
@@ -174,7 +185,7 @@ impl Permissions {
     pub(super) fn decide(&self, mode: PermissionMode, tool: &dyn Tool, input: &Value) -> Decision {
         let (name, access) = (&tool.spec().name, tool.access());
         let subject = self.subject(tool, input);
-        let unsure = match self.held_against_deny_rules(name, &subject) {
+        let unsure = match self.held_against_deny_rules(tool, &subject) {
             Held::Forbidden(reason) => return Decision::Deny(reason),
             Held::Unsure(reason) => Some(reason),
             Held::Free => None,
@@ -187,38 +198,51 @@ impl Permissions {
             // Nobody is asked in this mode, and a deny rule might hold.
             (PermissionMode::Bypass, _) => unsure.map_or(Decision::Allow, Decision::Deny),
             _ if unsure.is_some() => Decision::Ask,
-            (_, Access::Read) | (PermissionMode::AcceptEdits, Access::Edit) => Decision::Allow,
-            _ if subject.is_allowed(name, &self.allow) => Decision::Allow,
+            (_, Access::Read) => Decision::Allow,
+            (PermissionMode::AcceptEdits, Access::Edit) if subject.is_project_files(&self.workspace) => {
+                Decision::Allow
+            }
+            _ if subject.is_allowed(name, &self.allow, &self.workspace) => Decision::Allow,
             _ => Decision::Ask,
         }
     }
 
     /// Why a call whose input a mod has rewritten may not run after all, if so.
     pub(super) fn recheck(&self, tool: &dyn Tool, input: &Value) -> Option<String> {
-        match self.held_against_deny_rules(&tool.spec().name, &self.subject(tool, input)) {
+        match self.held_against_deny_rules(tool, &self.subject(tool, input)) {
             Held::Forbidden(reason) | Held::Unsure(reason) => Some(reason),
             Held::Free => None,
         }
     }
 
-    fn held_against_deny_rules(&self, tool: &str, subject: &Subject) -> Held {
-        let mut rules = self.deny.iter().filter(|rule| rule.names(tool));
-        if let Some(rule) = rules.clone().find(|rule| subject.is_denied(rule)) {
+    /// What `tool` must not find.
+    pub(super) fn hidden(&self, tool: &dyn Tool) -> Arc<Hidden> {
+        let rules = self.deny.iter().filter(|rule| tool.access() == Access::Read && binds(rule, tool));
+        let patterns = rules.filter_map(Rule::pattern).flat_map(|pattern| self.workspace.patterns(pattern));
+        let patterns: Vec<_> = patterns.collect();
+        Arc::new(move |path| subject::is_at_or_below(path, &patterns))
+    }
+
+    fn held_against_deny_rules(&self, tool: &dyn Tool, subject: &Subject) -> Held {
+        let is_path = matches!(subject, Subject::Paths(_));
+        let names = |rule: &Rule| rule.names(&tool.spec().name) || is_path && binds(rule, tool);
+        let mut rules = self.deny.iter().filter(|rule| names(rule));
+        if let Some(rule) = rules.clone().find(|rule| subject.is_denied(rule, &self.workspace)) {
             return Held::Forbidden(format!("a deny rule forbids this call: {rule}"));
         }
-        match (rules.next(), subject) {
-            (Some(rule), Subject::Unreadable) => Held::Unsure(format!(
-                "this command is too intricate to be held against a deny rule, write it plainly: {rule}"
-            )),
+        match (rules.find(|rule| subject.may_be_denied(rule)), subject) {
+            (None, _) => Held::Free,
             (Some(rule), Subject::None) => Held::Unsure(format!(
                 "this tool has nothing that the pattern of a deny rule could hold for, deny it whole: {rule}"
             )),
-            _ => Held::Free,
+            (Some(rule), _) => Held::Unsure(format!(
+                "this command is too intricate to be held against a deny rule, write it plainly: {rule}"
+            )),
         }
     }
 
     fn subject(&self, tool: &dyn Tool, input: &Value) -> Subject {
-        let subjects = tool.rule_subjects(input, &self.cwd);
+        let subjects = tool.rule_subjects(input);
         match tool.access() {
             _ if subjects.is_empty() => Subject::None,
             // What may do anything is read as a command, what reads or edits as a path.
@@ -227,24 +251,14 @@ impl Permissions {
                 commands.map_or(Subject::Unreadable, |commands| Subject::Commands(commands.concat()))
             }
             Access::Read | Access::Edit => {
-                Subject::Paths(subjects.iter().map(|path| self.names_of(path)).collect())
+                Subject::Paths(subjects.iter().map(|path| self.workspace.names(path)).collect())
             }
         }
     }
+}
 
-    /// How rules may name a path: from the root, and from the workspace where it lies inside. Dots are
-    /// resolved, so that none leads out of what a rule allows.
-    fn names_of(&self, path: &str) -> Vec<String> {
-        let mut full = PathBuf::new();
-        for part in self.cwd.join(path).components() {
-            match part {
-                Component::CurDir => {}
-                Component::ParentDir => drop(full.pop()),
-                other => full.push(other),
-            }
-        }
-        let inside = full.strip_prefix(&self.cwd).ok().map(Path::to_path_buf);
-        let name = |path: PathBuf| path.to_string_lossy().into_owned();
-        inside.into_iter().chain([full]).map(name).collect()
-    }
+/// Whether the pattern of a deny rule holds for the paths of `tool`.
+fn binds(rule: &Rule, tool: &dyn Tool) -> bool {
+    let mut named = tool.access().bound_by().iter();
+    rule.pattern().is_some() && (rule.names(&tool.spec().name) || named.any(|name| rule.names(name)))
 }

@@ -18,7 +18,7 @@ use crate::{
     agent::{
         AGENT_TOOL, Agent, AgentConfig, Answer, Ask, BoxError, Commit, LiveMode, MessageQueue, Model,
         ModelCall, ModelChoice, ModelResponse, NobodyToAsk, Permissions, Question, RunOutcome, SubagentTask,
-        Subagents, ToolExecution, ToolSource, Toolbox,
+        Subagents, ToolExecution, ToolSource, Toolbox, Workspace,
     },
     events::Emitter,
     tools::{Access, Tool, ToolContext},
@@ -94,7 +94,7 @@ impl Tool for FakeTool {
     }
 
     // A NUL stands between several subjects.
-    fn rule_subjects(&self, input: &Value, _: &Path) -> Vec<String> {
+    fn rule_subjects(&self, input: &Value) -> Vec<String> {
         let about = input.get("about").and_then(Value::as_str);
         about.map(|about| about.split('\0').map(str::to_owned).collect()).unwrap_or_default()
     }
@@ -329,7 +329,7 @@ impl Scene {
             rules(&self.deny),
             Arc::clone(&self.mode),
             Arc::clone(&self.ask),
-            Arc::clone(&cwd),
+            Workspace { cwd: Arc::clone(&cwd), home: None, guarded: vec![], follow: Path::to_path_buf },
         );
         let config = Arc::new(AgentConfig {
             emitter: self.log.bus().main(),

@@ -7,7 +7,7 @@ use mod_interface::types::{
 };
 use serde_json::json;
 
-use super::fakes::{Scene, Turn, call, say, told};
+use super::fakes::{Scene, Turn, answer, call, say, told};
 use crate::hooks::Subject;
 
 const LOOP_HOOKS: [Hook; 10] = [
@@ -98,6 +98,30 @@ async fn a_run_without_mods_tells_the_same_events() {
     ];
     assert_eq!(ran.log, expected);
     assert_eq!(ran.outcome.result.final_text, "hi");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_provider_has_run_itself_is_told_and_stays_out_of_the_conversation() {
+    let searched = ContentBlock::ToolResult {
+        tool_use_id: "p1".into(),
+        content: vec![ContentBlock::text("found")],
+        is_error: false,
+    };
+    let ran = Scene::new([answer(vec![searched, ContentBlock::text("hi")], "end_turn")]).run().await;
+    let expected = [
+        "run_start s1",
+        "turn_start 1",
+        "message_start",
+        "model_request_start p/one",
+        "text_delta hi",
+        "model_request_end p/one tokens=15 end_turn",
+        "message_end tool_result + hi",
+        "turn_end 1 tools=false tokens=15",
+        "commit",
+        "run_end end_turn 1",
+    ];
+    assert_eq!(ran.log, expected);
+    assert_eq!(ran.told(), ["user[user]: go", "assistant: hi"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -258,8 +258,8 @@ async fn without_anybody_to_ask_a_call_is_denied_with_what_would_allow_it() {
 #[tokio::test(start_paused = true)]
 async fn the_permission_mode_is_pinned_for_the_round() {
     let mut scene = Scene::new([
-        call([("c1", "writes", json!({})), ("c2", "writes", json!({}))]),
-        call([("c3", "writes", json!({}))]),
+        call([("c1", "writes", json!({"about": "a"})), ("c2", "writes", json!({"about": "a"}))]),
+        call([("c3", "writes", json!({"about": "a"}))]),
     ]);
     scene.tools = vec![FakeTool::new("writes").access(Access::Edit)];
     scene.mode.set(PermissionMode::AcceptEdits);

@@ -80,6 +80,18 @@ async fn append_system_prompt_joins_non_empty_texts_behind_the_base() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_system_prompt_is_the_same_bytes_in_every_round_for_the_same_durable_inputs() {
+    let scene = Scene::new(one_call());
+    let a = scene
+        .fake_mod("a")
+        .on(Hook::AppendSystemPrompt, |_| Some(HookOutcome::AppendSystemPrompt("mine".into())))
+        .watching([Hook::TransformContext, Hook::OnTurnStart, Hook::OnTurnEnd]);
+    let ran = scene.with([a]).run().await;
+    let prompts: Vec<_> = ran.calls.iter().map(|call| &*call.system).collect();
+    assert_eq!(prompts, ["base default\n\nmine"; 2]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn on_turn_start_and_on_turn_end_persist_what_they_change() {
     let scene = Scene::new(one_call());
     let bumping = |key: &'static str| {
@@ -211,7 +223,7 @@ async fn effort_has_three_states() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn prepare_next_turn_wins_over_set_model_for_the_rest_of_the_run() {
+async fn decision_21_prepare_next_turn_wins_over_set_model_for_the_rest_of_the_run() {
     let mut scene = Scene::new([
         call([("c1", "echo", json!({}))]),
         call([("c2", "echo", json!({}))]),

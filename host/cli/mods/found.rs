@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -12,7 +11,7 @@ use serde::Serialize;
 
 use super::UNTRUSTED;
 use crate::{
-    builtin,
+    builtin, files,
     mod_host::{Code, Expected, LeftOut, LoadError, Lookup, Origin, Plan, Planned, ProjectMods, in_order},
     settings::{KnownMods, Loaded, Mods, Places, Trust},
 };
@@ -102,6 +101,9 @@ pub(super) async fn find(
     };
     let mut found: Vec<_> = in_order(all.collect(), look).collect().await;
     judge(&mut found, &settings.mods);
+    let others = found.iter().filter(|found| found.state == State::Disabled && !found.origin.is_project());
+    let names = others.filter_map(|found| found.name.as_deref());
+    notices.extend(names.filter_map(|name| settings.mods.turned_off_by_project(name)));
     let known = KnownMods::load(places)?;
     for found in found.iter_mut().filter(|found| found.hash == Some(HashState::Unlocked)) {
         if let (Some(library), Some(sha256)) = (&found.library, &found.sha256)
@@ -197,12 +199,7 @@ fn is_loose(origin: &Origin, library: &Path) -> bool {
 
 /// Reads a library and checks it, as a load would before it runs any of it.
 fn library(path: &Path, facts: &HostFacts) -> Result<(Metadata, FileHash), String> {
-    let is_file = path.metadata().map(|metadata| metadata.is_file());
-    if is_file.is_ok_and(|is_file| !is_file) {
-        // A pipe is never waited for.
-        return Err(format!("not a regular file: {}", path.display()));
-    }
-    let bytes = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let bytes = files::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let hash = hash_bytes(&bytes);
     let metadata = object::inspect(&bytes)
         .and_then(|inspection| object::check(&inspection, facts))

@@ -1,13 +1,16 @@
-use std::{fs, io::Write, path::Path};
+use std::{io::Write, path::Path};
 
 use anyhow::Context as _;
 use registry::{manifest::Manifest, object, version::show};
 use serde::Serialize;
 
 use super::Context;
-use crate::cli::{
-    args::InspectArgs,
-    output::{Exit, Report},
+use crate::{
+    cli::{
+        args::InspectArgs,
+        output::{Exit, Report},
+    },
+    files,
 };
 
 /// What a library says about itself.
@@ -61,7 +64,7 @@ impl Context<'_> {
 }
 
 fn inspect(path: &Path, facts: &registry::HostFacts) -> anyhow::Result<Inspected> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = files::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let refused = |refusal| registry::Error::Refused { file: path.to_owned(), refusal };
     let inspection = object::inspect(&bytes).map_err(refused)?;
     let refusal = object::check(&inspection, facts)

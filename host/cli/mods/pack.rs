@@ -1,5 +1,4 @@
 use std::{
-    fs,
     io::Write,
     path::{Path, PathBuf},
 };
@@ -12,10 +11,13 @@ use super::{
     Context, build,
     sign::{Password, Signer},
 };
-use crate::cli::{
-    args::PackArgs,
-    output::{Exit, Report},
-    process::Hidden,
+use crate::{
+    cli::{
+        args::PackArgs,
+        output::{Exit, Report},
+        process::Hidden,
+    },
+    files,
 };
 
 /// What was packed.
@@ -80,7 +82,7 @@ impl Context<'_> {
 
     /// What a library says of itself. It may be for another machine than this one.
     fn look_into(&self, path: PathBuf) -> anyhow::Result<(Metadata, PackArtifact)> {
-        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let bytes = files::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let refused = |refusal| registry::Error::Refused { file: path.clone(), refusal };
         let inspection = registry::object::inspect(&bytes).map_err(refused)?;
         let declared = inspection.metadata.as_ref().map_or(&self.facts.target, |metadata| &metadata.target);

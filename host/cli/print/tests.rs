@@ -7,6 +7,7 @@ use serde_json::Value::Null;
 use super::*;
 use crate::{
     events::EventSink,
+    harness::Recording,
     settings::{Loaded, Places},
 };
 
@@ -56,7 +57,7 @@ fn request() -> RunRequest {
         skip_permissions: false,
         allow: Vec::new(),
         deny: Vec::new(),
-        record: true,
+        record: Recording::New,
     }
 }
 

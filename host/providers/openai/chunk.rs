@@ -5,10 +5,13 @@
 use std::collections::VecDeque;
 
 use mod_interface::types::Usage;
-use serde::{Deserialize, de::IgnoredAny};
+use serde::Deserialize;
 
 use super::failure::{Redactor, WireError};
-use crate::providers::{ModelEvent, ProviderError};
+use crate::providers::{MAX_RESPONSE_BYTES, ModelEvent, ProviderError};
+
+/// The most tools that one response may call.
+const MAX_CALLS: usize = 1024;
 
 #[derive(Deserialize)]
 struct Chunk {
@@ -79,8 +82,38 @@ struct Call {
     id: String,
     name: String,
     arguments: String,
+    /// How far the arguments are a whole object.
+    shape: Shape,
     /// How much of the arguments has been handed on.
     told: usize,
+}
+
+/// The brackets of a JSON text that comes in pieces, each looked at once.
+#[derive(Default)]
+struct Shape {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    complete: bool,
+}
+
+impl Shape {
+    fn push(&mut self, piece: &str) {
+        for byte in piece.bytes() {
+            match byte {
+                _ if std::mem::take(&mut self.escaped) => {}
+                b'\\' if self.in_string => self.escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                _ if self.in_string => {}
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    self.complete |= self.depth == 0;
+                }
+                _ => {}
+            }
+        }
+    }
 }
 
 /// Makes events of chunks.
@@ -93,6 +126,8 @@ pub(super) struct Decoder {
     calls: Vec<Call>,
     /// The number of calls that were begun in `events`.
     begun: usize,
+    /// The bytes of all calls.
+    size: usize,
     usage: Usage,
     stop_reason: Option<String>,
     done: bool,
@@ -130,7 +165,7 @@ impl Decoder {
         // Only one answer is asked for.
         let Some(choice) = chunk.choices.into_iter().flatten().next() else { return Ok(()) };
         if let Some(delta) = choice.delta {
-            self.delta(delta);
+            self.delta(delta)?;
         }
         self.stop_reason = choice.finish_reason.or(self.stop_reason.take());
         Ok(())
@@ -141,18 +176,19 @@ impl Decoder {
         if self.done || self.stop_reason.is_none() { Ok(()) } else { self.finish() }
     }
 
-    fn delta(&mut self, delta: Delta) {
+    fn delta(&mut self, delta: Delta) -> Result<(), ProviderError> {
         let told = |text: Option<String>| text.filter(|text| !text.is_empty());
         self.events.extend(told(delta.reasoning_content.or(delta.reasoning)).map(ModelEvent::Thinking));
         self.events.extend(told(delta.content).map(ModelEvent::Text));
         self.events.extend(told(delta.refusal).map(ModelEvent::Text));
         for call in delta.tool_calls.into_iter().flatten() {
-            self.call(call);
+            self.call(call)?;
         }
         self.tell_calls(false);
+        Ok(())
     }
 
-    fn call(&mut self, delta: CallDelta) {
+    fn call(&mut self, delta: CallDelta) -> Result<(), ProviderError> {
         let function = delta.function.unwrap_or_default();
         let id = delta.id.filter(|id| !id.is_empty());
         let name = function.name.filter(|name| !name.is_empty());
@@ -162,14 +198,25 @@ impl Decoder {
             None => {
                 // An id of our own must differ from those of all other calls of the conversation.
                 let id = id.unwrap_or_else(|| format!("call_{:016x}", fastrand::u64(..)));
-                let (name, arguments) = (String::new(), String::new());
-                self.calls.push_mut(Call { index: delta.index, id, name, arguments, told: 0 })
+                if self.calls.len() == MAX_CALLS {
+                    let text = format!(
+                        "the response calls more tools than any model does, expected at most {MAX_CALLS}"
+                    );
+                    return Err(ProviderError::fatal(text));
+                }
+                let (name, arguments, shape) = Default::default();
+                self.calls.push_mut(Call { index: delta.index, id, name, arguments, shape, told: 0 })
             }
         };
         if call.name.is_empty() {
             call.name = name.unwrap_or_default();
         }
-        call.arguments.push_str(function.arguments.as_deref().unwrap_or_default());
+        let piece = function.arguments.unwrap_or_default();
+        call.arguments.push_str(&piece);
+        call.shape.push(&piece);
+        // Those that are held back are nobody else's to count.
+        self.size += piece.len();
+        if self.size > MAX_RESPONSE_BYTES { Err(ProviderError::too_long()) } else { Ok(()) }
     }
 
     /// Which call a delta adds to; `None` for a new one. The index says so, but some endpoints give all
@@ -198,7 +245,7 @@ impl Decoder {
                     self.events.push_back(ModelEvent::ToolInput(piece.to_owned()));
                     call.told = call.arguments.len();
                 }
-                if is_last || !(end || is_complete(&call.arguments)) {
+                if is_last || !(end || call.shape.complete) {
                     return;
                 }
             }
@@ -220,11 +267,6 @@ impl Decoder {
         self.done = true;
         Ok(())
     }
-}
-
-/// Whether the arguments are a whole object. The last byte is looked at first: it mostly says no.
-fn is_complete(arguments: &str) -> bool {
-    arguments.trim_end().ends_with('}') && serde_json::from_str::<IgnoredAny>(arguments).is_ok()
 }
 
 #[cfg(test)]

@@ -9,7 +9,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::expect::Expect;
-use crate::providers::{ProviderError, closest};
+use crate::{
+    files,
+    providers::{ProviderError, closest},
+};
 
 /// A scenario that has been checked.
 #[derive(Debug)]
@@ -98,7 +101,7 @@ impl Scenario {
     /// Reads and checks a scenario.
     pub(super) fn load(path: &Path) -> Result<Self, ScenarioError> {
         let path = path.to_owned();
-        let text = match std::fs::read_to_string(&path) {
+        let text = match files::read_text(&path) {
             Ok(text) => text,
             Err(source) => return Err(ScenarioError::Unreadable { path, source }),
         };

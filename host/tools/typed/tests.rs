@@ -1,5 +1,3 @@
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use crate::tools::{
@@ -112,7 +110,7 @@ async fn a_call_is_told_in_one_line() {
 
 #[test]
 fn rules_see_the_command_or_the_path() {
-    let seen = |tool: &str, input: Value| named(tool).rule_subjects(&input, Path::new("/work"));
+    let seen = |tool: &str, input: Value| named(tool).rule_subjects(&input);
     for tool in ["read_file", "write_file", "edit_file"] {
         let of = |path: &str| {
             seen(tool, json!({"file_path": path, "content": ""}))
@@ -125,11 +123,10 @@ fn rules_see_the_command_or_the_path() {
                 })
                 .or_else(|| seen(tool, json!({"file_path": path})).into_iter().next())
         };
-        assert_eq!(of("/work/x/../.env").as_deref(), Some(".env"));
-        assert_eq!(of("../other/a").as_deref(), Some("/other/a"));
+        assert_eq!(of("/work/x/../.env").as_deref(), Some("/work/x/../.env"));
     }
     for tool in ["grep", "glob"] {
-        assert_eq!(seen(tool, json!({"pattern": "a", "path": "src/.."})), ["."]);
+        assert_eq!(seen(tool, json!({"pattern": "a", "path": "src"})), ["src"]);
         assert_eq!(seen(tool, json!({"pattern": "a"})), ["."]);
     }
     assert_eq!(seen("list_directory", json!({"path": "/"})), ["/"]);

@@ -1,7 +1,9 @@
+use abi_stable::std_types::{RBox, RSome};
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::abi::Texts;
 use crate::types::{ContentBlock, Effort, EffortChange, ImageSource, Message, MessageSource, Role};
 
 /// Any JSON that a mod may put into an answer.
@@ -167,7 +169,12 @@ proptest! {
     fn an_answer_of_any_shape_is_read_or_refused(
         flags in any::<u64>(), text in any::<String>(), json in any::<String>(), state in any::<String>(),
     ) {
-        let answer = Answer { flags, text: text.into(), json: json.into(), state: state.into(), ..Answer::default() };
+        let texts = Texts { text: text.into(), json: json.into(), state: state.into(), ..Texts::default() };
+        let answer = Answer { flags, texts: RSome(RBox::new(texts)) };
+        let without_texts = Answer { flags, ..Answer::default() };
+        for hook in Hook::ALL {
+            let _read_or_refused = decode_outcome(hook, &without_texts);
+        }
         for hook in Hook::ALL {
             let _read_or_refused = decode_outcome(hook, &answer);
         }
@@ -211,7 +218,7 @@ fn hooks_that_answer_nothing_have_no_outcome_whatever_they_say() {
 fn what_a_later_version_adds_is_ignored() {
     let mut answer = Some(BeforeToolCall::block("no")).encode();
     answer.flags |= 1 << 63;
-    answer.extension = "{\"later\": 1}".into();
+    answer = answer.announce(0, |texts| texts.extension = "{\"later\": 1}".into());
     let outcome = HookOutcome::BeforeToolCall(BeforeToolCall::block("no"));
     assert_eq!(decode_outcome(Hook::BeforeToolCall, &answer), Ok(Some(outcome)));
 }
@@ -219,7 +226,8 @@ fn what_a_later_version_adds_is_ignored() {
 /// An answer with this in each of its parts.
 fn answer(text: &str) -> Answer {
     let text = || RString::from(text);
-    Answer { flags: u64::MAX, text: text(), json: text(), state: text(), extension: RString::new() }
+    let texts = Texts { text: text(), json: text(), state: text(), extension: RString::new() };
+    Answer { flags: u64::MAX, texts: RSome(RBox::new(texts)) }
 }
 
 #[test]
@@ -243,25 +251,20 @@ fn an_answer_that_is_too_long_is_refused() {
     assert_eq!(decode_tool(&too_long).map(drop), refusal.clone().map(drop));
     assert_eq!(decode_command(&too_long).map(drop), refusal.clone().map(drop));
     assert_eq!(decode_lines(&too_long).map(drop), refusal.map(drop));
-    let longest =
-        Answer { flags: Flags::SOME | Flags::TEXT, text: "x".repeat(MAX_TEXT).into(), ..Answer::default() };
+    let longest = Answer::some(0).with_text(Some("x".repeat(MAX_TEXT)));
     assert!(decode_outcome(Hook::AppendSystemPrompt, &longest).is_ok());
 }
 
 #[test]
 fn json_that_is_broken_too_deep_or_of_another_shape_is_refused() {
     let input = |json: &str| {
-        let answer = Answer { flags: Flags::SOME | Flags::JSON, json: json.into(), ..Answer::default() };
+        let answer = Answer::some(0).announce(Flags::JSON, |texts| texts.json = json.into());
         decode_outcome(Hook::BeforeToolCall, &answer).map(drop)
     };
     assert_eq!(input("{"), Err("EOF while parsing an object at line 1 column 1".to_owned()));
     assert_eq!(input(""), Err("EOF while parsing a value at line 1 column 0".to_owned()));
     assert_eq!(input(&"[".repeat(1000)), Err("recursion limit exceeded at line 1 column 128".to_owned()));
-    let edits = Answer {
-        flags: Flags::SOME | Flags::JSON,
-        json: json!([{"op": "sort"}]).to_string().into(),
-        ..Answer::default()
-    };
+    let edits = Answer::some(0).with_json(Some(&json!([{"op": "sort"}])));
     assert_eq!(
         decode_outcome(Hook::TransformContext, &edits).map(drop),
         Err("unknown variant `sort`, expected one of `append`, `insert`, `replace`, `remove` at line 1 column 13".to_owned())

@@ -105,17 +105,20 @@ impl<T: FrameHost> OwnFrame<T> {
     }
 
     /// The frame, to be lent or cloned.
+    #[inline]
     pub fn frame(&self) -> &Frame {
         &self.0
     }
 
     /// What stands behind it.
+    #[inline]
     pub fn host(&self) -> &T {
         // SAFETY: `new` alone makes an `OwnFrame<T>`, with a payload of type `T`.
         unsafe { self.0.0.payload::<T>() }
     }
 
     /// What stands behind it, while nobody else holds the frame: for using its memory again.
+    #[inline]
     pub fn host_mut(&mut self) -> Option<&mut T> {
         // SAFETY: as in `host`.
         unsafe { self.0.0.payload_mut::<T>() }
@@ -123,25 +126,36 @@ impl<T: FrameHost> OwnFrame<T> {
 }
 
 impl Frame {
+    /// Two more handles of the frame.
+    #[inline]
+    pub(crate) fn twice(&self) -> (Self, Self) {
+        let (one, other) = self.0.twice();
+        (Self(one), Self(other))
+    }
+
     /// Reads a text.
+    #[inline]
     pub fn text(&self, field: TextField) -> &str {
         // SAFETY: the function and the object were made together by `Shared::new`.
         unsafe { self.0.vtable().text()(self.0.this(), field as u32) }.as_str()
     }
 
     /// Reads a number.
+    #[inline]
     pub fn number(&self, field: NumberField) -> u64 {
         // SAFETY: as in `text`.
         unsafe { self.0.vtable().number()(self.0.this(), field as u32) }
     }
 
     /// Reads a message.
+    #[inline]
     pub fn message(&self, index: usize) -> RawMessage {
         // SAFETY: as in `text`.
         unsafe { self.0.vtable().message()(self.0.this(), index) }
     }
 
     /// Reads a block.
+    #[inline]
     pub fn block(&self, message: usize, block: usize) -> RawBlock<'_> {
         // SAFETY: as in `text`.
         unsafe { self.0.vtable().block()(self.0.this(), message, block) }

@@ -18,19 +18,41 @@ pub struct Panic(pub String);
 ///
 /// # Errors
 /// The panic's message, with its place when [`silence_panics`] was called in this copy of `std`.
+#[inline]
 pub fn guard<T>(f: impl FnOnce() -> T) -> Result<T, Panic> {
-    let depth = Depth::enter();
-    let result = catch_unwind(AssertUnwindSafe(f));
-    drop(depth);
-    result.map_err(|payload| {
-        let text = message(&*payload);
-        // The place is known of the last panic, which was another one where the author's code caught it
-        // and raised an older one again.
-        let last = LAST.with_borrow_mut(Option::take).filter(|last| last.starts_with(&text));
-        let said = last.unwrap_or(text);
-        discard(payload);
-        Panic(said)
+    quietly(f).map_err(caught)
+}
+
+/// [`guard`] for code that is under one anyway.
+///
+/// # Errors
+/// As for [`guard`].
+#[inline]
+pub(crate) fn guard_again<T>(f: impl FnOnce() -> T) -> Result<T, Panic> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(caught)
+}
+
+/// Runs `f` as deep in guards as it is; the thread's counter is looked up once, as that costs a call in a
+/// shared library.
+#[inline]
+fn quietly<T>(f: impl FnOnce() -> T) -> std::thread::Result<T> {
+    DEPTH.with(|depth| {
+        depth.set(depth.get() + 1);
+        let result = catch_unwind(AssertUnwindSafe(f));
+        depth.set(depth.get() - 1);
+        result
     })
+}
+
+#[cold]
+fn caught(payload: Box<dyn Any + Send>) -> Panic {
+    let text = message(&*payload);
+    // The place is known of the last panic, which was another one where the author's code caught it and
+    // raised an older one again.
+    let last = LAST.with_borrow_mut(Option::take).filter(|last| last.starts_with(&text));
+    let said = last.unwrap_or(text);
+    discard(payload);
+    Panic(said)
 }
 
 /// Makes panics under a [`guard`] silent, and their place known. Panics elsewhere are told as before.
@@ -51,21 +73,6 @@ pub fn silence_panics() {
     });
 }
 
-struct Depth;
-
-impl Depth {
-    fn enter() -> Self {
-        DEPTH.set(DEPTH.get() + 1);
-        Self
-    }
-}
-
-impl Drop for Depth {
-    fn drop(&mut self) {
-        DEPTH.set(DEPTH.get() - 1);
-    }
-}
-
 fn message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
@@ -74,11 +81,9 @@ fn message(payload: &(dyn Any + Send)) -> String {
 
 /// Drops a payload whose own drop may panic, with a payload whose own drop may panic.
 fn discard(payload: Box<dyn Any + Send>) {
-    let depth = Depth::enter();
-    if let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+    if let Err(next) = quietly(|| drop(payload)) {
         std::mem::forget(next);
     }
-    drop(depth);
     LAST.with_borrow_mut(|last| *last = None);
 }
 

@@ -34,10 +34,13 @@ pub use callable::{
 pub use fields::{JsonField, NumberField, TextField};
 pub use frame::{Frame, FrameVtable, FrameVtableRef, OwnFrame, RawBlock, RawMessage};
 pub use frame_host::FrameHost;
+pub(crate) use guard::guard_again;
 pub use guard::{Panic, guard, silence_panics};
 pub use metadata::{dashed, join, joined_len, metadata_parts, text};
-pub use reply::{Answer, Completed, Flags, Reply, Status};
-pub use root::{INTERFACE, InterfaceVersion, ModRoot, ModRootFields, ModRootRef, TARGET, header, mod_root};
+pub use reply::{Answer, Completed, Flags, Reply, Status, Texts};
+pub use root::{
+    Exported, INTERFACE, InterfaceVersion, ModRoot, ModRootFields, ModRootRef, TARGET, header, mod_root,
+};
 pub use shared::{Header, Shared, This};
 pub use views::{
     BusMessage, CommandCall, Context, Ctx, Event, Invocation, Prompt, RunEnd, SessionEvent, State, Stop,

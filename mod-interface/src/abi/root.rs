@@ -1,7 +1,8 @@
 use abi_stable::{
     StableAbi, declare_root_module_statics,
-    library::{CheckTypeLayout, LibHeader, RootModule, RootModuleResult},
+    library::{__call_root_module_loader, CheckTypeLayout, LibHeader, RootModule, RootModuleResult},
     package_version_strings,
+    prefix_type::WithMetadata,
     sabi_types::VersionStrings,
     std_types::RStr,
 };
@@ -73,9 +74,19 @@ pub const fn mod_root(
     ModRoot { interface: INTERFACE, name: RStr::from_str(name), version: RStr::from_str(version), register }
 }
 
-/// The header of a mod, for `export_mod!` alone.
+/// Where a library has its root module, for `export_mod!` alone.
 #[doc(hidden)]
-pub const fn header(load: extern "C" fn() -> RootModuleResult) -> LibHeader {
-    // SAFETY: `export_mod!` alone calls this, with a function that returns a `ModRootRef`.
-    unsafe { LibHeader::from_constructor::<ModRootRef>(load, CheckTypeLayout::Yes) }
+pub trait Exported {
+    const ROOT: &'static WithMetadata<ModRoot>;
+}
+
+/// The header of a library, for `export_mod!` alone.
+#[doc(hidden)]
+pub const fn header<E: Exported>() -> LibHeader {
+    // SAFETY: the function gives a `ModRootRef`, whatever `E` is.
+    unsafe { LibHeader::from_constructor::<ModRootRef>(load::<E>, CheckTypeLayout::Yes) }
+}
+
+extern "C" fn load<E: Exported>() -> RootModuleResult {
+    __call_root_module_loader(|| ModRootRef(E::ROOT.static_as_prefix()))
 }

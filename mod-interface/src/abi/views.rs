@@ -8,13 +8,22 @@ macro_rules! views {
         pub struct $name(Frame);
 
         impl $name {
+            #[inline]
             pub(crate) fn of(frame: &Frame) -> &Self {
                 // SAFETY: `repr(transparent)` over `Frame`.
                 unsafe { &*std::ptr::from_ref(frame).cast::<Self>() }
             }
 
+            #[inline]
             pub(crate) fn frame(&self) -> &Frame {
                 &self.0
+            }
+        }
+
+        impl From<Frame> for $name {
+            #[inline]
+            fn from(frame: Frame) -> Self {
+                Self(frame)
             }
         }
 

@@ -19,9 +19,11 @@ enum Came {
 }
 
 fn came(completed: Completed) -> Came {
-    let fault = completed.fault.to_string();
+    let fault = completed.fault_text().to_owned();
     match Status::from_raw(completed.status) {
-        Some(Status::Ready) => Came::Ready(completed.answer.text.into_string()),
+        Some(Status::Ready) => Came::Ready(
+            completed.answer.texts.into_option().map(|texts| texts.text.to_string()).unwrap_or_default(),
+        ),
         Some(Status::Failed) => Came::Failed(fault),
         Some(Status::Panicked) => Came::Panicked(fault.split(" at ").next().unwrap_or_default().to_owned()),
         Some(Status::Pending) | None => Came::Pending,

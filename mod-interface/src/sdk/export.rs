@@ -51,16 +51,16 @@ macro_rules! export_mod {
                 cmd::start(frame, $factory, $runtime)
             }
 
-            const ROOT: &cmd::WithMetadata<cmd::ModRoot> =
-                &cmd::WithMetadata::new(cmd::mod_root(NAME, VERSION, register));
+            struct Library;
 
-            extern "C" fn load() -> cmd::RootModuleResult {
-                cmd::call_root_module_loader(|| cmd::ModRootRef(ROOT.static_as_prefix()))
+            impl cmd::Exported for Library {
+                const ROOT: &'static cmd::WithMetadata<cmd::ModRoot> =
+                    &cmd::WithMetadata::new(cmd::mod_root(NAME, VERSION, register));
             }
 
             // The name that abi_stable gives the header of a library with a root module.
             #[unsafe(export_name = "_1as_0lib_1header_0root_bmodule_bloader")]
-            static HEADER: cmd::LibHeader = cmd::header(load);
+            static HEADER: cmd::LibHeader = cmd::header::<Library>();
         };
     };
 }

@@ -49,7 +49,10 @@ macro_rules! hooks {
                 Fut: Future<Output = Result<$answer>> + Send + 'static,
             {
                 self.with(Hook::$hook, |runtime| {
-                    let make = move |frame: &Frame| hook($view::of(frame).clone(), Ctx::of(frame).clone());
+                    let make = move |frame: &Frame| {
+                        let (view, ctx) = frame.twice();
+                        hook(view.into(), ctx.into())
+                    };
                     Box::new(AsyncEntry::new(make, runtime))
                 })
             }

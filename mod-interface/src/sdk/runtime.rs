@@ -51,6 +51,7 @@ impl RuntimeHandle {
 
     /// Enters the runtime. Where it cannot be started (no threads left), the mod's code runs without
     /// one, and says so itself as soon as it needs it.
+    #[inline]
     pub(crate) fn enter(&self) -> Entered<'_> {
         Entered {
             #[cfg(feature = "runtime")]

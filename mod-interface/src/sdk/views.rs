@@ -97,6 +97,7 @@ fn messages(frame: &Frame) -> impl DoubleEndedIterator<Item = MessageView<'_>> {
     (0..message_count(frame)).filter_map(move |index| MessageView::at(frame, index))
 }
 
+#[inline]
 fn message_count(frame: &Frame) -> usize {
     usize::try_from(frame.number(NumberField::MessageCount)).unwrap_or(usize::MAX)
 }
@@ -107,6 +108,7 @@ fn from_json<T: DeserializeOwned>(frame: &Frame, field: JsonField, index: usize)
     Ok(serde_json::from_str(&json)?)
 }
 
+#[inline]
 fn turn_number(frame: &Frame) -> u32 {
     u32::try_from(frame.number(NumberField::TurnNumber)).unwrap_or(u32::MAX)
 }
@@ -139,6 +141,7 @@ macro_rules! with_messages {
             }
 
             /// How many messages there are.
+            #[inline]
             pub fn message_count(&self) -> usize {
                 message_count(self.frame())
             }
@@ -152,6 +155,7 @@ macro_rules! with_state {
     ($($name:ident)*) => {$(
         impl $name {
             /// The state.
+            #[inline]
             pub fn state(&self) -> &State {
                 State::of(self.frame())
             }
@@ -165,6 +169,7 @@ macro_rules! with_turn_number {
     ($($name:ident)*) => {$(
         impl $name {
             /// The round, counted from 1.
+            #[inline]
             pub fn turn_number(&self) -> u32 {
                 turn_number(self.frame())
             }
@@ -178,16 +183,19 @@ macro_rules! with_input {
     ($($name:ident)*) => {$(
         impl $name {
             /// The call's id.
+            #[inline]
             pub fn tool_call_id(&self) -> &str {
                 self.frame().text(TextField::ToolCallId)
             }
 
             /// The tool's name.
+            #[inline]
             pub fn tool_name(&self) -> &str {
                 self.frame().text(TextField::ToolName)
             }
 
             /// The input, as JSON text.
+            #[inline]
             pub fn input_json(&self) -> &str {
                 self.frame().text(TextField::ToolInput)
             }
@@ -214,6 +222,7 @@ macro_rules! with_ctx {
     ($($name:ident)*) => {$(
         impl $name {
             /// The run that asks, and the host's services.
+            #[inline]
             pub fn ctx(&self) -> &Ctx {
                 Ctx::of(self.frame())
             }
@@ -225,6 +234,7 @@ with_ctx! { Invocation CommandCall }
 
 impl State {
     /// The session's id.
+    #[inline]
     pub fn session_id(&self) -> &str {
         self.frame().text(TextField::SessionId)
     }
@@ -257,6 +267,7 @@ impl ToolResult {
     }
 
     /// Whether the call counts as failed so far.
+    #[inline]
     pub fn is_error(&self) -> bool {
         self.frame().number(NumberField::IsError) != 0
     }
@@ -264,6 +275,7 @@ impl ToolResult {
 
 impl TurnEnd {
     /// Whether the model called tools.
+    #[inline]
     pub fn had_tool_calls(&self) -> bool {
         self.frame().number(NumberField::HadToolCalls) != 0
     }

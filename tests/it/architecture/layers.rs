@@ -210,7 +210,10 @@ fn names_abi(source: &Source) -> Vec<String> {
 #[test]
 fn no_mod_and_no_module_beside_mod_host_names_the_abi() {
     let knows = |source: &Source| {
-        ["host/mod_host/", "host/builtin/"].iter().any(|folder| source.path.starts_with(folder))
+        // The garbage is what no SDK lets a mod answer.
+        ["host/mod_host/", "host/builtin/", "tests/mods/garbage/"]
+            .iter()
+            .any(|folder| source.path.starts_with(folder))
     };
     let all = sources(&["host", "registry", "mods", "tests/mods"]);
     let broken: Vec<_> = all.iter().filter(|source| !knows(source)).flat_map(names_abi).collect();

@@ -1,17 +1,36 @@
 //! A command line, taken apart into every command that it would run.
 //!
-//! Lists, pipes, subshells, substitutions, here-documents and writes to files are all seen. What could be
-//! read in two ways is not read at all: the answer is then `None`, and somebody is asked. A program that
-//! runs programs (`sh -c`, `xargs`, `find -exec`) is seen as that program alone.
+//! Lists, pipes, subshells, substitutions, here-documents and writes to files are all seen, and the command
+//! behind a wrapper (`nice`, `env`, `sudo`, `xargs`, `find -exec`, `sh -c`) beside the wrapper itself. What
+//! could be read in two ways, and what comes from elsewhere (`$X y`, `eval`, `source`, `| sh`), is not read
+//! at all: the answer is then `None`, and somebody is asked. Other programs that run programs (`make`,
+//! `python -c`, `ssh`) are seen as that program alone.
 
+mod program;
 mod reader;
 mod redirect;
 
+/// Stands in a text for what an expansion makes of itself.
+pub(super) const ANY: char = '\0';
+
 /// One command, or one write to a file: `> path`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Command {
     written: String,
-    words: Vec<String>,
+    /// Without quotes.
+    text: String,
+    needs: Needs,
+}
+
+/// What must allow a command that is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// It changes nothing of the command that it runs, which needs a rule of its own.
+    Nothing,
+    /// A rule that holds for it.
+    Rule,
+    /// More than a pattern: where it leads cannot be told.
+    More,
 }
 
 impl Command {
@@ -20,32 +39,20 @@ impl Command {
         &self.written
     }
 
-    /// Other ways to write the same: without quotes, without what only leads to the program, without the
-    /// program's folder.
-    pub(super) fn disguises(&self) -> Vec<String> {
-        let is_lead = |word: &&String| {
-            WRAPPERS.contains(&word.as_str()) || word.starts_with('-') || is_assignment(word)
-        };
-        let leads = self.words.iter().take_while(is_lead).count();
-        let bare = &self.words[leads..];
-        let mut forms = vec![self.written.clone(), self.words.join(" "), bare.join(" ")];
-        if let Some((program, arguments)) = bare.split_first() {
-            let name = program.rsplit('/').next().unwrap_or_default().to_owned();
-            forms.push([&[name], arguments].concat().join(" "));
-        }
-        forms
+    pub(super) fn needs(&self) -> Needs {
+        self.needs
     }
-}
 
-const WRAPPERS: [&str; 7] = ["sudo", "env", "command", "builtin", "exec", "nohup", "time"];
-
-fn is_assignment(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
+    /// Other ways to write the same: without quotes, and without the program's folder. An [`ANY`] is in them
+    /// for what is not known.
+    pub(super) fn forms(&self) -> [&str; 3] {
+        let program = self.text.find(' ').unwrap_or(self.text.len());
+        let name = self.text[..program].rfind('/').map_or(0, |slash| slash + 1);
+        [&self.written, &self.text, &self.text[name..]]
+    }
 }
 
 /// Every command that `text` would run, or `None` where that cannot be told.
 pub(super) fn commands(text: &str) -> Option<Vec<Command>> {
-    reader::Reader::new(text).read()
+    if text.contains(ANY) { None } else { reader::Reader::new(text, 0).read() }
 }

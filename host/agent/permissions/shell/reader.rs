@@ -1,14 +1,17 @@
-use super::{Command, redirect::HereDocument};
+use super::{ANY, Command, program, redirect::HereDocument};
 
-const KEYWORDS: [&str; 13] =
-    ["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!", "time"];
+pub(super) const KEYWORDS: [&str; 12] =
+    ["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!"];
 const NO_FILES: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
-const MAX_DEPTH: usize = 16;
+pub(super) const MAX_DEPTH: usize = 16;
 
-#[derive(Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Word {
     pub(super) written: String,
+    /// Without quotes, and with an [`ANY`] for every expansion.
     pub(super) plain: String,
+    /// Whether it may stand for names of files, or for several words.
+    pub(super) is_glob: bool,
 }
 
 impl Word {
@@ -17,9 +20,16 @@ impl Word {
         self.plain.push(c);
     }
 
-    pub(super) fn push_str(&mut self, text: &str) {
+    /// Adds what expands to something that is not known.
+    pub(super) fn push_open(&mut self, text: &str) {
         self.written.push_str(text);
-        self.plain.push_str(text);
+        self.plain.push(ANY);
+    }
+
+    /// Whether it has braces that expand: `{a,b}` or `{1..9}`.
+    fn has_braces(&self) -> bool {
+        let inside = self.written.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
+        self.is_glob && inside.is_some_and(|(inside, _)| inside.contains(',') || inside.contains(".."))
     }
 }
 
@@ -44,11 +54,13 @@ pub(super) struct Reader<'a> {
     found: Vec<Command>,
     /// Here-documents that the line so far has begun.
     pub(super) here: Vec<HereDocument>,
+    /// How many commands it is inside of.
+    inside: usize,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0, found: Vec::new(), here: Vec::new() }
+    pub(super) fn new(text: &'a str, inside: usize) -> Self {
+        Self { text, at: 0, found: Vec::new(), here: Vec::new(), inside }
     }
 
     /// Reads it all.
@@ -147,7 +159,10 @@ impl<'a> Reader<'a> {
             }
             '$' => self.dollar(word, false, depth)?,
             '`' => self.backticks(word, depth)?,
-            c => word.push(c),
+            c => {
+                word.is_glob |= "*?[{".contains(c);
+                word.push(c);
+            }
         }
         (self.here.is_empty() || !word.written.contains('\n')).then_some(())
     }
@@ -161,7 +176,8 @@ impl<'a> Reader<'a> {
                 '\\' => {
                     let c = self.next()?;
                     word.written.extend(['\\', c]);
-                    word.plain.push(c);
+                    let escapes = "$`\"\\".contains(c);
+                    word.plain.extend((!escapes).then_some('\\').into_iter().chain([c]));
                 }
                 '$' => self.dollar(word, true, depth)?,
                 '`' => self.backticks(word, depth)?,
@@ -186,9 +202,16 @@ impl<'a> Reader<'a> {
             // Old arithmetic, and quotes with escapes of their own.
             Some('[') => return None,
             Some('\'') if !quoted => return None,
+            Some(c) if c.is_ascii_alphabetic() || c == '_' => {
+                let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                while self.peek().is_some_and(is_name) {
+                    self.at += 1;
+                }
+            }
+            Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => self.at += 1,
             _ => {}
         }
-        word.push_str(&self.text[start..self.at]);
+        word.push_open(&self.text[start..self.at]);
         Some(())
     }
 
@@ -230,27 +253,27 @@ impl<'a> Reader<'a> {
         if body.contains(['\'', '"', '\\', '#']) {
             return None;
         }
-        word.push_str(&format!("`{body}`"));
+        word.push_open(&format!("`{body}`"));
         self.nested(body, |inner| inner.list(None, depth + 1))
     }
 
     pub(super) fn nested(&mut self, text: &'a str, read: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
-        let mut inner = Self::new(text);
+        let mut inner = Self::new(text, self.inside);
         read(&mut inner)?;
         self.found.append(&mut inner.found);
         Some(())
     }
 
     pub(super) fn end_word(&mut self, line: &mut Line) {
-        let Some(word) = line.word.take() else { return };
+        let Some(mut word) = line.word.take() else { return };
+        if word.has_braces() {
+            word.plain = ANY.to_string();
+        }
         match line.target.take() {
             None => line.words.push(word),
             Some(Target::Read) => {}
             Some(Target::Write) if NO_FILES.contains(&word.plain.as_str()) => {}
-            Some(Target::Write) => self.found.push(Command {
-                written: format!("> {}", word.written),
-                words: vec![">".to_owned(), word.plain],
-            }),
+            Some(Target::Write) => self.found.push(Command::write(word)),
         }
     }
 
@@ -263,14 +286,7 @@ impl<'a> Reader<'a> {
         }
         let leads = words.iter().take_while(|word| KEYWORDS.contains(&word.written.as_str())).count();
         words.drain(..leads);
-        if !words.is_empty() {
-            let written: Vec<_> = words.iter().map(|word| word.written.as_str()).collect();
-            self.found.push(Command {
-                written: written.join(" "),
-                words: words.into_iter().map(|word| word.plain).collect(),
-            });
-        }
-        Some(())
+        program::commands(&words, self.inside, &mut self.found)
     }
 }
 

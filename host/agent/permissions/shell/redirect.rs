@@ -52,8 +52,7 @@ impl<'a> Reader<'a> {
         self.at += 1;
         self.list(Some(')'), depth + 1)?;
         let word = line.word.get_or_insert_default();
-        word.push(sign);
-        word.push_str(&self.text[start..self.at]);
+        word.push_open(&format!("{sign}{}", &self.text[start..self.at]));
         Some(())
     }
 

@@ -76,6 +76,56 @@ fn text_reasoning_refusal_usage_and_reason_are_read() {
 }
 
 #[test]
+fn a_whole_object_is_known_by_its_brackets_wherever_its_pieces_are_cut() {
+    let whole = r#" {"a": ["}{]", "\\\"}", {"b": {}}], "c\\": 1}"#;
+    assert!(serde_json::from_str::<Value>(whole).is_ok());
+    for cut in 0..=whole.len() {
+        let mut shape = Shape::default();
+        shape.push(&whole[..cut]);
+        assert_eq!(shape.complete, cut == whole.len(), "{}", &whole[..cut]);
+        shape.push(&whole[cut..]);
+        assert!(shape.complete);
+    }
+    for never in ["", "text", "[1", r#""{}""#, r#"{"a": "}"#] {
+        let mut shape = Shape::default();
+        shape.push(never);
+        assert!(!shape.complete, "{never}");
+    }
+}
+
+/// Each piece of a call that is held back was once a reason to parse the one before it anew.
+#[test]
+fn many_small_pieces_behind_a_long_call_cost_no_more_than_their_length() {
+    let call = |index: usize, arguments: &str| {
+        calls(
+            json!([{"index": index, "id": format!("c{index}"), "function": {"name": "t", "arguments": arguments}}]),
+        )
+    };
+    // It looks as if it were complete.
+    let long = format!(r#"{{"text": "{}}}"#, "x".repeat(1 << 20));
+    let mut chunks = vec![call(0, &long)];
+    chunks.extend(vec![call(1, "1"); 5000]);
+    chunks.push(finish("tool_calls"));
+    let events = decode(&chunks).unwrap();
+    let expected =
+        [tool("c0", "t"), input(&long), tool("c1", "t"), input(&"1".repeat(5000)), done("tool_calls")];
+    assert!(events == expected);
+}
+
+#[test]
+fn a_response_that_does_not_end_is_given_up() {
+    let piece = |index: usize| {
+        calls(json!([{"index": index, "function": {"name": "t", "arguments": "x".repeat(1 << 20)}}]))
+    };
+    let too_long = decode(&(0..17).map(piece).collect::<Vec<_>>());
+    let told = "the response is longer than any model's, expected at most 16777216 bytes";
+    assert_eq!(too_long, Err(ProviderError::fatal(told)));
+    let many: Vec<_> = (0..1025).map(|index| json!({"index": index})).collect();
+    let told = "the response calls more tools than any model does, expected at most 1024";
+    assert_eq!(decode(&[calls(json!(many))]), Err(ProviderError::fatal(told)));
+}
+
+#[test]
 fn parallel_calls_are_told_one_after_another_even_when_their_pieces_mix() {
     let events = decode(&[
         calls(

@@ -46,16 +46,13 @@ pub mod prelude {
 /// For the expansion of this crate's macros only.
 #[doc(hidden)]
 pub mod __private {
-    pub use abi_stable::{
-        library::{__call_root_module_loader as call_root_module_loader, LibHeader, RootModuleResult},
-        prefix_type::WithMetadata,
-    };
+    pub use abi_stable::{library::LibHeader, prefix_type::WithMetadata};
     pub use async_ffi::FfiFuture;
 
     pub use crate::{
         abi::{
-            Completed, Frame, ModRoot, ModRootRef, dashed, header, join, joined_len, metadata_parts,
-            mod_root, text,
+            Completed, Exported, Frame, ModRoot, ModRootRef, dashed, header, join, joined_len,
+            metadata_parts, mod_root, text,
         },
         sdk::{RuntimeHandle, start},
     };

@@ -4,14 +4,11 @@
 #![forbid(unsafe_code)]
 
 mod bus;
+mod faults;
+mod later;
 mod registering;
 mod tools;
 mod turns;
-
-use std::{
-    future::poll_fn,
-    task::{Context, Poll},
-};
 
 use mod_interface::prelude::*;
 
@@ -22,7 +19,8 @@ pub async fn behaving(cmd: ModApi) -> Result<()> {
     let does = cmd.get_flag("does")?.unwrap_or_default();
     for what in does.split(',').filter(|what| !what.is_empty()) {
         let me = cmd.name().chars().last().map(String::from).unwrap_or_default();
-        let hooks = tools::hooks(&me, what).or_else(|| turns::hooks(&me, what));
+        let hooks =
+            tools::hooks(&me, what).or_else(|| turns::hooks(&me, what)).or_else(|| faults::hooks(what));
         match hooks {
             Some(hooks) => drop(cmd.hooks(hooks)?),
             None if bus::add(&cmd, &me, what)? || registering::add(&cmd, &me, what)? => {}
@@ -30,17 +28,4 @@ pub async fn behaving(cmd: ModApi) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Is pending at its first poll: the answer comes later.
-async fn later() {
-    let mut polled = false;
-    poll_fn(move |cx: &mut Context<'_>| {
-        if std::mem::replace(&mut polled, true) {
-            return Poll::Ready(());
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

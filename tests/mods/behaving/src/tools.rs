@@ -2,7 +2,7 @@
 
 use mod_interface::prelude::*;
 
-use crate::later;
+use crate::later::later;
 
 /// The hooks that do `what`.
 pub(crate) fn hooks(me: &str, what: &str) -> Option<Hooks> {
@@ -25,7 +25,14 @@ pub(crate) fn hooks(me: &str, what: &str) -> Option<Hooks> {
             mod_state: Some(json!({ "last": result.tool_call_id() })),
             ..AfterToolCall::default()
         }),
-        _ => return None,
+        _ => {
+            let number: u32 = what.strip_prefix("block-")?.parse().ok()?;
+            let id = format!("c{number}");
+            before(move |call| match call.tool_call_id() == id {
+                true => BeforeToolCall::block(format!("blocked by {me}")),
+                false => BeforeToolCall::default(),
+            })
+        }
     })
 }
 

@@ -2,7 +2,7 @@
 
 use mod_interface::prelude::*;
 
-use crate::later;
+use crate::later::later;
 
 /// The hooks that do `what`.
 pub(crate) fn hooks(me: &str, what: &str) -> Option<Hooks> {
@@ -33,12 +33,8 @@ pub(crate) fn hooks(me: &str, what: &str) -> Option<Hooks> {
                 Ok(if first { StatePatch::default().append(message) } else { StatePatch::default() })
             }
         }),
-        "stop" => Hooks::new().should_stop_after_turn_sync(|_, _| Ok(true)),
-        "continue" => Hooks::new().on_stop_sync(move |stop, _| {
-            let reason = format!("{me} wants more than {}", stop.last_assistant_text());
-            let first = stop.turn_number() == 1;
-            Ok(if first { StopDecision::Continue { reason: Some(reason) } } else { StopDecision::Stop })
-        }),
+        "stop" => stop_from(1),
+        "continue" => continue_until(me, 1),
         "effort" => next(NextTurn { effort: Some(EffortChange::Set(Effort::High)), model: None }),
         "no-effort" => next(NextTurn { effort: Some(EffortChange::Reset), model: None }),
         "report" => report(),
@@ -47,7 +43,25 @@ pub(crate) fn hooks(me: &str, what: &str) -> Option<Hooks> {
             ctx.emit("mod:other/hello", &json!(null))?;
             Ok(StatePatch::default())
         }),
-        _ => return None,
+        _ => match what.split_once('-')? {
+            ("stop", turn) => stop_from(turn.parse().ok()?),
+            ("continue", turn) => continue_until(me, turn.parse().ok()?),
+            _ => return None,
+        },
+    })
+}
+
+fn stop_from(turn_number: u32) -> Hooks {
+    Hooks::new().should_stop_after_turn_sync(move |turn, _| Ok(turn.turn_number() >= turn_number))
+}
+
+fn continue_until(me: String, turn_number: u32) -> Hooks {
+    Hooks::new().on_stop_sync(move |stop, _| {
+        if stop.turn_number() > turn_number {
+            return Ok(StopDecision::Stop);
+        }
+        let reason = format!("{me} wants more than {}", stop.last_assistant_text());
+        Ok(StopDecision::Continue { reason: Some(reason) })
     })
 }
 

@@ -1,7 +1,10 @@
 //! Does each bad thing that a mod can do: `--mod-option misbehaving.how=<how>`, at the hook that
 //! `misbehaving.at` names (`factory`, `tool`, `observer` or a hook's wire name).
 //!
-//! With the variable `MISBEHAVING_CONSTRUCTOR` set, its constructor never returns, or leaves a mark.
+//! With the variable `MISBEHAVING_CONSTRUCTOR` set, its constructor never returns (`hang`), leaves a mark
+//! (a path), or does both (`hang:` and a path).
+
+mod odd;
 
 use std::{
     future::poll_fn,
@@ -22,7 +25,13 @@ static CONSTRUCTOR: extern "C" fn() = {
         match std::env::var("MISBEHAVING_CONSTRUCTOR").as_deref() {
             Err(_) => {}
             Ok("hang") => block(),
-            Ok(mark) => drop(std::fs::write(mark, "the constructor ran")),
+            Ok(mark) => {
+                let (hangs, mark) = mark.strip_prefix("hang:").map_or((false, mark), |mark| (true, mark));
+                drop(std::fs::write(mark, "the constructor ran"));
+                if hangs {
+                    block()
+                }
+            }
         }
     }
     constructor
@@ -41,7 +50,7 @@ async fn misbehaving(cmd: ModApi) -> Result<()> {
         cmd.on(EventKind::TurnStart, move |_| now(&how))?;
     }
     add_tool(&cmd, &at, &how)?;
-    cmd.hooks(hooks(&at, &how))?;
+    odd::keep(cmd.hooks(hooks(&cmd, &at, &how))?);
     Ok(())
 }
 
@@ -60,14 +69,16 @@ fn add_tool(cmd: &ModApi, at: &str, how: &str) -> Result<()> {
 }
 
 macro_rules! hooks_at {
-    ($at:expr, $how:expr, $($hook:literal => $name:ident($answer:expr),)*) => {{
+    ($cmd:expr, $at:expr, $how:expr, $($hook:literal => $name:ident($answer:expr),)*) => {{
         let mut hooks = Hooks::new();
         $(if $at == $hook {
             let how: String = $how.to_owned();
-            hooks = hooks.$name(move |_, _| {
+            let api = $cmd.clone();
+            hooks = hooks.$name(move |_, ctx| {
                 now(&how);
-                let how = how.clone();
+                let (how, api) = (how.clone(), api.clone());
                 async move {
+                    odd::call(&how, &api, &ctx).await?;
                     later(&how).await?;
                     Ok($answer)
                 }
@@ -77,8 +88,8 @@ macro_rules! hooks_at {
     }};
 }
 
-fn hooks(at: &str, how: &str) -> Hooks {
-    let hooks = hooks_at!(at, how,
+fn hooks(cmd: &ModApi, at: &str, how: &str) -> Hooks {
+    let hooks = hooks_at!(cmd, at, how,
         "transformContext" => transform_context(Vec::new()),
         "appendSystemPrompt" => append_system_prompt(None),
         "beforeToolCall" => before_tool_call(None),

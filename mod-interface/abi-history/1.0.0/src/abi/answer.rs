@@ -24,28 +24,25 @@ impl Answer {
         Self { flags: Flags::SOME | flags, ..Self::default() }
     }
 
-    fn with_text(mut self, text: Option<String>) -> Self {
-        if let Some(text) = text {
-            self.flags |= Flags::TEXT;
-            self.text = text.into();
+    fn with_text(self, text: Option<String>) -> Self {
+        match text {
+            Some(text) => self.announce(Flags::TEXT, |texts| texts.text = text.into()),
+            None => self,
         }
-        self
     }
 
-    fn with_json(mut self, value: Option<&impl Serialize>) -> Self {
-        if let Some(value) = value {
-            self.flags |= Flags::JSON;
-            self.json = to_json(value);
+    fn with_json(self, value: Option<&impl Serialize>) -> Self {
+        match value {
+            Some(value) => self.announce(Flags::JSON, |texts| texts.json = to_json(value)),
+            None => self,
         }
-        self
     }
 
-    fn with_state(mut self, value: Option<&Value>) -> Self {
-        if let Some(value) = value {
-            self.flags |= Flags::STATE;
-            self.state = to_json(value);
+    fn with_state(self, value: Option<&Value>) -> Self {
+        match value {
+            Some(value) => self.announce(Flags::STATE, |texts| texts.state = to_json(value)),
+            None => self,
         }
-        self
     }
 
     fn has(&self, flag: u64) -> bool {
@@ -56,16 +53,17 @@ impl Answer {
         if !self.has(Flags::TEXT) {
             return Ok(None);
         }
-        bounded(&self.text)?;
-        Ok(Some(self.text.as_str().to_owned()))
+        let text = self.find(|texts| &texts.text);
+        bounded(text)?;
+        Ok(Some(text.to_owned()))
     }
 
     fn json<T: DeserializeOwned>(&self) -> Result<Option<T>, String> {
-        if self.has(Flags::JSON) { parse(&self.json) } else { Ok(None) }
+        if self.has(Flags::JSON) { parse(self.find(|texts| &texts.json)) } else { Ok(None) }
     }
 
     fn state(&self) -> Result<Option<Value>, String> {
-        if self.has(Flags::STATE) { parse(&self.state) } else { Ok(None) }
+        if self.has(Flags::STATE) { parse(self.find(|texts| &texts.state)) } else { Ok(None) }
     }
 }
 
@@ -74,12 +72,12 @@ fn to_json(value: &impl Serialize) -> RString {
     serde_json::to_string(value).unwrap_or_default().into()
 }
 
-fn parse<T: DeserializeOwned>(text: &RString) -> Result<Option<T>, String> {
+fn parse<T: DeserializeOwned>(text: &str) -> Result<Option<T>, String> {
     bounded(text)?;
     serde_json::from_str(text).map(Some).map_err(|error| error.to_string())
 }
 
-fn bounded(text: &RString) -> Result<(), String> {
+fn bounded(text: &str) -> Result<(), String> {
     let length = text.len();
     (length <= MAX_TEXT).then_some(()).ok_or_else(|| format!("at most {MAX_TEXT} bytes, got {length}"))
 }

@@ -45,6 +45,7 @@ impl Callable {
     }
 
     /// Enters the mod.
+    #[inline]
     pub fn call(&self, frame: &Frame, reply: &mut Reply) -> u32 {
         // SAFETY: the function and the object were made together by `Shared::new`.
         unsafe { self.0.vtable().call()(self.0.this(), frame, reply) }
@@ -57,6 +58,7 @@ unsafe extern "C" fn enter_callable(this: This<'_>, frame: &Frame, reply: &mut R
     enter(&**entry, frame, reply)
 }
 
+#[inline]
 fn enter(entry: &dyn Entry, frame: &Frame, reply: &mut Reply) -> u32 {
     match guard(|| entry.call(frame, reply)) {
         Ok(status) => status,
@@ -82,6 +84,7 @@ macro_rules! hook_vtable {
         }
 
         impl HookVtableRef {
+            #[inline]
             fn slot(self, hook: Hook) -> Option<Slot> {
                 match hook {
                     $(Hook::$hook => self.$field(),)*
@@ -153,6 +156,7 @@ impl HookObject {
     }
 
     /// Enters the mod at `hook`; an absent hook has no opinion.
+    #[inline]
     pub fn call(&self, hook: Hook, frame: &Frame, reply: &mut Reply) -> u32 {
         match self.0.vtable().slot(hook) {
             // SAFETY: the function and the object were made together by `Shared::new`.

@@ -40,7 +40,7 @@ fields! {
         LastAssistantText = 9,
         /// Why the run ends, why the session changes: a wire name.
         Reason = 10,
-        /// The kind of an event: a wire name.
+        /// The kind of an event: a wire name; the channel of a message between mods.
         EventKind = 11,
         /// The piece of text of a delta event.
         EventText = 12,
@@ -86,7 +86,7 @@ fields! {
         Event = 3,
         /// The run's result.
         RunResult = 4,
-        /// What a renderer shall draw.
+        /// What a renderer shall draw; what a message between mods says.
         Data = 5,
     }
 }

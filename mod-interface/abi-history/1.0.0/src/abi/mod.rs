@@ -10,7 +10,7 @@
 //! without a change of layout: an unknown one has no value, or fails with a clear message.
 //!
 //! Everything here that is `unsafe` is so for one of two reasons: an object's table and its payload
-//! were made together by [`Shared::new`], or a `#[repr(transparent)]` wrapper is looked through.
+//! were made together by `Shared::new`, or a `#[repr(transparent)]` wrapper is looked through.
 #![allow(unsafe_code)]
 
 mod answer;
@@ -32,12 +32,15 @@ pub use callable::{
 pub use fields::{JsonField, NumberField, TextField};
 pub use frame::{Frame, FrameVtable, FrameVtableRef, OwnFrame, RawBlock, RawMessage};
 pub use frame_host::FrameHost;
+pub(crate) use guard::guard_again;
 pub use guard::{Panic, guard, silence_panics};
 pub use metadata::{dashed, join, joined_len, metadata_parts, text};
-pub use reply::{Answer, Completed, Flags, Reply, Status};
-pub use root::{INTERFACE, InterfaceVersion, ModRoot, ModRootFields, ModRootRef, TARGET, header, mod_root};
+pub use reply::{Answer, Completed, Flags, Reply, Status, Texts};
+pub use root::{
+    Exported, INTERFACE, InterfaceVersion, ModRoot, ModRootFields, ModRootRef, TARGET, header, mod_root,
+};
 pub use shared::{Header, Shared, This};
 pub use views::{
-    CommandCall, Context, Ctx, Event, Invocation, Prompt, RunEnd, SessionEvent, State, Stop, ToolCall,
-    ToolResult, Turn, TurnEnd,
+    BusMessage, CommandCall, Context, Ctx, Event, Invocation, Prompt, RunEnd, SessionEvent, State, Stop,
+    ToolCall, ToolResult, Turn, TurnEnd,
 };

@@ -1,6 +1,6 @@
 use abi_stable::{
     StableAbi,
-    std_types::{RNone, ROption, RString},
+    std_types::{RBox, RNone, ROption, RSome, RString},
 };
 use async_ffi::FfiFuture;
 
@@ -22,6 +22,7 @@ pub enum Status {
 
 impl Status {
     /// The status of that number.
+    #[inline]
     pub const fn from_raw(raw: u32) -> Option<Self> {
         match raw {
             0 => Some(Self::Ready),
@@ -59,13 +60,22 @@ impl Flags {
     pub const HANDLED: u64 = 1 << 9;
 }
 
-/// What a mod answers: flags, and up to three texts. "No opinion" is all zeros and costs nothing.
+/// What a mod answers: flags, and texts where there are any. "No opinion" is all zeros: nothing is made,
+/// moved or dropped for it.
 #[repr(C)]
 #[derive(StableAbi, Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// See [`Flags`].
     pub flags: u64,
-    /// Plain text.
+    /// The texts that the flags announce.
+    pub texts: ROption<RBox<Texts>>,
+}
+
+/// The texts of an [`Answer`].
+#[repr(C)]
+#[derive(StableAbi, Debug, Clone, PartialEq, Eq)]
+pub struct Texts {
+    /// Plain text; of a failure, what went wrong.
     pub text: RString,
     /// JSON text.
     pub json: RString,
@@ -76,14 +86,31 @@ pub struct Answer {
 }
 
 impl Default for Answer {
+    #[inline]
     fn default() -> Self {
-        Self {
-            flags: 0,
-            text: RString::new(),
-            json: RString::new(),
-            state: RString::new(),
-            extension: RString::new(),
-        }
+        Self { flags: 0, texts: RNone }
+    }
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        let none = RString::new;
+        Self { text: none(), json: none(), state: none(), extension: none() }
+    }
+}
+
+impl Answer {
+    /// The answer with one more text, announced by `flag`.
+    pub fn announce(mut self, flag: u64, put: impl FnOnce(&mut Texts)) -> Self {
+        self.flags |= flag;
+        let mut texts = self.texts.unwrap_or_else(|| RBox::new(Texts::default()));
+        put(&mut texts);
+        Self { texts: RSome(texts), ..self }
+    }
+
+    /// The text that `pick` finds; none where there are no texts.
+    pub(super) fn find(&self, pick: impl FnOnce(&Texts) -> &RString) -> &str {
+        self.texts.as_ref().into_option().map_or("", |texts| pick(texts).as_str())
     }
 }
 
@@ -93,15 +120,14 @@ impl Default for Answer {
 pub struct Completed {
     /// See [`Status`]; never `Pending`.
     pub status: u32,
-    /// The answer, when ready.
+    /// The answer, when ready; else its text says what went wrong.
     pub answer: Answer,
-    /// What went wrong, when failed or panicked.
-    pub fault: RString,
 }
 
 impl Default for Completed {
+    #[inline]
     fn default() -> Self {
-        Self { status: Status::Ready as u32, answer: Answer::default(), fault: RString::new() }
+        Self { status: Status::Ready as u32, answer: Answer::default() }
     }
 }
 
@@ -113,7 +139,19 @@ impl Completed {
 
     /// A failure.
     pub fn fault(status: Status, text: &str) -> Self {
-        Self { status: status as u32, fault: RString::from(text), ..Self::default() }
+        let answer = Answer::default().announce(Flags::TEXT, |texts| texts.text = text.into());
+        Self { status: status as u32, answer }
+    }
+
+    /// Whether it is an answer without an opinion.
+    #[inline]
+    pub fn is_silent(&self) -> bool {
+        self.status == Status::Ready as u32 && self.answer.flags & Flags::SOME == 0
+    }
+
+    /// What went wrong.
+    pub fn fault_text(&self) -> &str {
+        self.answer.find(|texts| &texts.text)
     }
 }
 
@@ -134,6 +172,7 @@ pub struct Reply {
 }
 
 impl Default for Reply {
+    #[inline]
     fn default() -> Self {
         Self { completed: Completed::default(), pending: RNone }
     }

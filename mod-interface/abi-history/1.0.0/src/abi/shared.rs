@@ -100,16 +100,36 @@ impl<'a> This<'a> {
     }
 }
 
-impl<V> Clone for Shared<V> {
-    fn clone(&self) -> Self {
+impl<V> Shared<V> {
+    /// Two more references, counted at once.
+    #[inline]
+    pub(super) fn twice(&self) -> (Self, Self) {
+        self.count_up(2);
+        (Self(self.0), Self(self.0))
+    }
+
+    #[inline]
+    fn count_up(&self, by: usize) {
         // SAFETY: the pointer is valid as long as a `Shared` to it lives. Relaxed will do: a new
-        // reference is made from one that is there. An overflow would take 2^63 leaked clones.
-        unsafe { self.0.as_ref() }.count.fetch_add(1, Ordering::Relaxed);
+        // reference is made from one that is there.
+        let before = unsafe { self.0.as_ref() }.count.fetch_add(by, Ordering::Relaxed);
+        // So many clones were leaked: before the count starts anew, the program ends.
+        if before > isize::MAX as usize {
+            std::process::abort();
+        }
+    }
+}
+
+impl<V> Clone for Shared<V> {
+    #[inline]
+    fn clone(&self) -> Self {
+        self.count_up(1);
         Self(self.0)
     }
 }
 
 impl<V> Drop for Shared<V> {
+    #[inline]
     fn drop(&mut self) {
         // SAFETY: the pointer is valid until the count is zero, and this drop holds one.
         let header = unsafe { self.0.as_ref() };

@@ -2,15 +2,15 @@
 
 use std::{
     pin::Pin,
-    sync::Mutex,
     task::{Context, Poll, Waker},
 };
 
 use abi_stable::std_types::RSome;
 use async_ffi::FfiFuture;
+use try_lock::TryLock;
 
 use super::{Error, Result, runtime::RuntimeHandle};
-use crate::abi::{Completed, Encode, Entry, Frame, Reply, Status, guard};
+use crate::abi::{Completed, Encode, Entry, Frame, Reply, Status, guard, guard_again};
 
 /// An entry whose code does not wait.
 pub(crate) struct SyncEntry<F> {
@@ -41,7 +41,7 @@ where
 /// as its memory is kept for the next call, no allocation. One that is not goes to the host.
 pub(crate) struct AsyncEntry<F, Fut> {
     make: F,
-    spare: Mutex<Option<FutureSlot<Fut>>>,
+    spare: TryLock<Option<FutureSlot<Fut>>>,
     runtime: RuntimeHandle,
 }
 
@@ -50,7 +50,7 @@ type FutureSlot<Fut> = Pin<Box<Option<Fut>>>;
 
 impl<F, Fut> AsyncEntry<F, Fut> {
     pub(crate) fn new(make: F, runtime: RuntimeHandle) -> Self {
-        Self { make, spare: Mutex::new(None), runtime }
+        Self { make, spare: TryLock::new(None), runtime }
     }
 }
 
@@ -64,9 +64,9 @@ where
         let _entered = self.runtime.enter();
         // Held during the poll: who enters meanwhile (another thread, or this code again) finds it
         // taken, and uses memory of its own.
-        let mut spare = self.spare.try_lock().ok();
+        let mut spare = self.spare.try_lock();
         let mut slot = spare.as_mut().and_then(|spare| spare.take()).unwrap_or_else(|| Box::pin(None));
-        let polled = guard(|| {
+        let polled = guard_again(|| {
             slot.set(Some((self.make)(frame)));
             poll_slot(&mut slot, &mut Context::from_waker(Waker::noop()), &mut reply.completed)
         });

@@ -7,6 +7,7 @@
 //! * Everything that a hook is given is owned and cheap to clone; nothing of the conversation is
 //!   copied until it is asked for.
 
+mod bus;
 mod command;
 mod ctx;
 mod entry;
@@ -25,9 +26,10 @@ mod views;
 pub use serde_json::{Value, json};
 
 pub use crate::abi::{
-    CommandCall, Context, Ctx, Event, Invocation, Prompt, RunEnd, SessionEvent, State, Stop, ToolCall,
-    ToolResult, Turn, TurnEnd,
+    BusMessage, CommandCall, Context, Ctx, Event, Invocation, Prompt, RunEnd, SessionEvent, State, Stop,
+    ToolCall, ToolResult, Turn, TurnEnd,
 };
+pub use bus::Bus;
 pub use command::Command;
 pub use error::{Error, Result};
 pub use exec::{Exec, ExecOutput};

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Command, Error, Exec, Hooks, LogLevel, Result, Tool, Ui, entry::SyncEntry, runtime::RuntimeHandle,
+    Bus, Command, Error, Exec, Hooks, LogLevel, Result, Tool, Ui, entry::SyncEntry, runtime::RuntimeHandle,
     services,
 };
 use crate::{
@@ -115,12 +115,12 @@ impl ModApi {
     where
         F: Fn(&Event) + Send + Sync + 'static,
     {
-        let call = move |frame: &Frame| {
-            observe(Event::of(frame));
-            Ok(())
-        };
-        let callable = Callable::new(Box::new(SyncEntry::new(call, self.runtime.clone())));
-        self.add("event", &json!({ "kind": kind.as_str() }), callable)
+        self.listen("event", &json!({ "kind": kind.as_str() }), move |frame| observe(Event::of(frame)))
+    }
+
+    /// The bus between mods: channels on which they say things to each other.
+    pub fn events(&self) -> Bus<'_> {
+        Bus(self)
     }
 
     /// The value of `--mod-option NAME=VALUE`; `None` when it was not given.
@@ -153,6 +153,24 @@ impl ModApi {
     /// Writes a line to the host's log.
     pub fn log(&self, level: LogLevel, message: &str) {
         services::log(&self.frame, level, message);
+    }
+
+    pub(super) fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// Registers something that is told synchronously.
+    pub(super) fn listen(
+        &self,
+        kind: &str,
+        spec: &Value,
+        hear: impl Fn(&Frame) + Send + Sync + 'static,
+    ) -> Result<Registration> {
+        let call = move |frame: &Frame| {
+            hear(frame);
+            Ok(())
+        };
+        self.add(kind, spec, Callable::new(Box::new(SyncEntry::new(call, self.runtime.clone()))))
     }
 
     fn add(&self, kind: &str, spec: &Value, callable: Callable) -> Result<Registration> {

@@ -11,7 +11,23 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Default)]
 pub struct RuntimeHandle {
     #[cfg(feature = "runtime")]
-    lazy: Option<Arc<OnceLock<Option<tokio::runtime::Runtime>>>>,
+    lazy: Option<Arc<Lazy>>,
+}
+
+/// A runtime that is started when it is needed; `None` where it cannot be.
+#[cfg(feature = "runtime")]
+#[derive(Default)]
+struct Lazy(OnceLock<Option<tokio::runtime::Runtime>>);
+
+#[cfg(feature = "runtime")]
+impl Drop for Lazy {
+    fn drop(&mut self) {
+        // Nobody waits for its tasks: the last handle may be dropped by one of them, or by a host that
+        // ends while one of them never does.
+        if let Some(Some(runtime)) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 /// Leaves the runtime when dropped.
@@ -35,13 +51,14 @@ impl RuntimeHandle {
 
     /// Enters the runtime. Where it cannot be started (no threads left), the mod's code runs without
     /// one, and says so itself as soon as it needs it.
+    #[inline]
     pub(crate) fn enter(&self) -> Entered<'_> {
         Entered {
             #[cfg(feature = "runtime")]
             _guard: self
                 .lazy
                 .as_ref()
-                .and_then(|lazy| lazy.get_or_init(start).as_ref())
+                .and_then(|lazy| lazy.0.get_or_init(start).as_ref())
                 .map(tokio::runtime::Runtime::enter),
             _lifetime: std::marker::PhantomData,
         }

@@ -321,7 +321,7 @@ events! {
     }
     /// A tool input that was no object was made one.
     ToolInputCoerced "tool_input_coerced" {
-        /// What it was: `array`, `null`, `string`, `number`, `boolean`, or `invalid`: no JSON.
+        /// What it was: `array`, `null`, `string` (text that is no JSON too), `number` or `boolean`.
         raw_type: String,
         /// Whether an object could be made of it.
         recovered: bool,
@@ -330,7 +330,7 @@ events! {
     ToolInputRepaired "tool_input_repaired" {
         /// The rules that changed something.
         rules_fired: Vec<String>,
-        /// How many hints for the model came of it.
+        /// How many hints for the model came of it, where it was not enough.
         hint_count: u32,
         /// The keys that the model sent.
         received_keys: Vec<String>,

@@ -84,7 +84,7 @@ pub enum ContentBlock {
         id: String,
         /// The tool's name.
         name: String,
-        /// The input, as the model sent it.
+        /// The input: what the model sent, mended where it had to be.
         input: Value,
     },
     /// The answer to a tool call.

@@ -1,0 +1,138 @@
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use super::{Error, Result, name::folder};
+
+/// Which of the workspace's sessions is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Earlier {
+    /// The one that was written to last.
+    Latest,
+    /// The one whose id begins so, or, as ids of one hour begin alike, ends so.
+    Id(String),
+}
+
+/// Finds the file of an earlier session of the workspace `cwd`. No file is opened.
+///
+/// # Errors
+/// There is none, several ids begin or end so, or the folder cannot be read.
+pub fn find(sessions: &Path, cwd: &Path, earlier: &Earlier) -> Result<PathBuf> {
+    let files = files(&folder(sessions, cwd))?;
+    match earlier {
+        Earlier::Latest => {
+            // Of those written in one moment, the one that began last.
+            let written = |path: &PathBuf| fs::metadata(path).and_then(|it| it.modified()).ok();
+            let latest = files.into_iter().max_by_key(|(id, path)| (written(path), id.clone()));
+            latest.map(|(_, path)| path).ok_or_else(|| Error::NoneYet(cwd.to_owned()))
+        }
+        Earlier::Id(id) => {
+            let (ids, mut found): (Vec<_>, Vec<_>) = files
+                .into_iter()
+                .filter(|(file, _)| !id.is_empty() && (file.starts_with(&**id) || file.ends_with(&**id)))
+                .unzip();
+            match (found.len(), found.pop()) {
+                (1, Some(path)) => Ok(path),
+                (0, _) => Err(Error::NoSuch { id: id.clone(), cwd: cwd.to_owned() }),
+                _ => Err(Error::Several { id: id.clone(), ids: ids.join(", ") }),
+            }
+        }
+    }
+}
+
+/// The ids and files of the sessions in `folder`, by the time of their start.
+fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let failed = |source| Error::Read { path: folder.to_owned(), source };
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let mut files: Vec<_> = paths.into_iter().filter_map(|path| Some((id_of(&path)?, path))).collect();
+    files.sort();
+    Ok(files)
+}
+
+/// The id in a name `<time>-<id>.jsonl`; an id has five groups.
+fn id_of(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".jsonl")?;
+    let groups: Vec<_> = name.rsplitn(6, '-').collect();
+    let [id @ .., _time] = &groups[..] else { return None };
+    let id: Vec<_> = id.iter().rev().copied().collect();
+    (id.len() == 5).then(|| id.join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::Arc,
+        time::{Duration, SystemTime},
+    };
+
+    use mod_interface::types::{AgentState, Message};
+
+    use super::*;
+    use crate::session::{Session, session_id};
+
+    struct Sessions(tempfile::TempDir);
+
+    impl Sessions {
+        /// Records a session that begins at `second`, and gives its id.
+        fn record(&self, cwd: &str, second: u64) -> Arc<str> {
+            let now = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+            let id = session_id(now, [second as u8; 10]);
+            let clock = Arc::new(move || now);
+            let mut session = Session::create(self.0.path(), Path::new(cwd), Arc::clone(&id), clock).unwrap();
+            let mut state = AgentState::new(&*id);
+            state.push(Message::user("hi"));
+            session.commit(&state).unwrap();
+            id
+        }
+
+        fn find(&self, earlier: &Earlier) -> Result<String, String> {
+            let found = find(self.0.path(), Path::new("/work"), earlier);
+            found.map(|path| id_of(&path).unwrap()).map_err(|error| error.to_string())
+        }
+
+        fn by_id(&self, id: &str) -> Result<String, String> {
+            self.find(&Earlier::Id(id.to_owned()))
+        }
+    }
+
+    #[test]
+    fn the_latest_is_the_one_that_was_written_to_last_in_this_workspace() {
+        let sessions = Sessions(tempfile::tempdir().unwrap());
+        let none = "there is no session to continue in /work yet; run without --continue";
+        assert_eq!(sessions.find(&Earlier::Latest), Err(none.to_owned()));
+        let (first, second) = (sessions.record("/work", 100), sessions.record("/work", 200));
+        sessions.record("/elsewhere", 300);
+        let path = |id: &str| find(sessions.0.path(), Path::new("/work"), &Earlier::Id(id.into())).unwrap();
+        let touch = |id: &str, second| {
+            let file = fs::File::options().append(true).open(path(id)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(second)).unwrap();
+        };
+        touch(&first, 1000);
+        touch(&second, 1000);
+        assert_eq!(sessions.find(&Earlier::Latest), Ok(second.to_string()), "the later of two at once");
+        touch(&first, 1001);
+        assert_eq!(sessions.find(&Earlier::Latest), Ok(first.to_string()));
+    }
+
+    #[test]
+    fn a_session_is_found_by_its_id_and_by_either_end_of_it() {
+        let sessions = Sessions(tempfile::tempdir().unwrap());
+        let (first, second) = (sessions.record("/work", 100), sessions.record("/work", 200));
+        assert_eq!(sessions.by_id(&first), Ok(first.to_string()));
+        assert_eq!(sessions.by_id(&first[..13]), Ok(first.to_string()));
+        assert_eq!(sessions.by_id(&second[30..]), Ok(second.to_string()));
+        let several =
+            format!("several sessions have that at an end of their id: {first}, {second}, got: 0000");
+        assert_eq!(sessions.by_id("0000"), Err(several));
+        for id in ["x", ""] {
+            let none = format!("there is no such session in /work; --continue takes the last one, got: {id}");
+            assert_eq!(sessions.by_id(id), Err(none));
+        }
+    }
+}
