@@ -11,7 +11,7 @@ mod recording;
 mod rules;
 mod toolbox;
 
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use futures::future::BoxFuture;
 use mod_interface::types::{
@@ -23,7 +23,7 @@ use crate::{
     agent::{self, Agent, BoxError, Commit, RunOutcome},
     events::EventBus,
     hooks::{HookRunner, Mods, Scope},
-    mod_host::{LoadError, LoadWarning, ModHost},
+    mod_host::{LoadError, LoadWarning, ModHost, nearest},
     providers::ProvidersError,
     session::{self, Session},
 };
@@ -70,6 +70,19 @@ pub enum Error {
     /// The start was interrupted while mods were loading.
     #[error("interrupted before the run began")]
     Interrupted,
+}
+
+impl Error {
+    /// The first option for a mod that there is not.
+    fn unknown_option(unasked: &[String], names: &BTreeSet<String>) -> Option<Self> {
+        let named = unasked.iter().filter_map(|option| Some((option, option.split_once('.')?.0)));
+        let (option, name) = named.into_iter().find(|(_, name)| !names.contains(*name))?;
+        let hint = match nearest(names.iter().map(String::as_str), name) {
+            Some(name) => format!("did you mean {name}?"),
+            None => "see cmd mods list".to_owned(),
+        };
+        Some(Self::Option { option: option.clone(), name: name.to_owned(), hint })
+    }
 }
 
 /// A session that runs prompts, one at a time.

@@ -204,39 +204,6 @@ pub(super) enum ModsCommand {
     },
 }
 
-impl ModsCommand {
-    /// Whether programs read what it prints.
-    pub(super) fn is_json(&self) -> bool {
-        match self {
-            Self::Add(args) => args.common.json,
-            Self::List(args) => args.common.json,
-            Self::Update(args) => args.common.json,
-            Self::Remove(args) => args.common.json,
-            Self::Verify(args) => args.common.json,
-            Self::Lock(args) => args.common.json,
-            Self::Trust(args) => args.common.json,
-            Self::Untrust(args) => args.common.json,
-            Self::Inspect(args) => args.json,
-            Self::Pack(args) => args.json,
-            Self::TrialLoad { .. } => false,
-        }
-    }
-
-    /// Whether it waits for child processes, the network or the user, and can be interrupted there.
-    pub(super) fn waits_for_others(&self) -> bool {
-        match self {
-            Self::Add(_) | Self::Update(_) | Self::Verify(_) | Self::Trust(_) => true,
-            Self::List(args) => !args.unloaded,
-            Self::Remove(_)
-            | Self::Lock(_)
-            | Self::Untrust(_)
-            | Self::Inspect(_)
-            | Self::Pack(_)
-            | Self::TrialLoad { .. } => false,
-        }
-    }
-}
-
 #[derive(Debug, Args)]
 pub(super) struct AddArgs {
     /// npm:NAME[@VERSION], OWNER/REPO[@REF], git:HOST/PATH[@REF], https://HOST/PATH, ./FOLDER, or an

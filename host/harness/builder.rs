@@ -22,7 +22,7 @@ use crate::{
     events::{EventBus, EventSink},
     mod_host::{
         BuiltIn, LeftOut, LoadedMod, Lookup, ModHost, ModHostConfig, Origin, Plan, Planned, ProjectMods,
-        host_facts, nearest,
+        host_facts,
     },
     providers::{Provider, Providers, RetryPolicy, openai::OpenAi, openai::OpenAiConfig, scripted::Scripted},
     settings::{self, KnownMods, Places, Settings},
@@ -369,22 +369,11 @@ impl HarnessBuilder {
         }
         // The name of a mod that did not load may be unknown; that it did not load was told.
         let is_complete = loaded.warnings.is_empty() && !self.no_mods;
-        if is_complete && let Some(unknown) = unknown_option(&mods.unasked_options(), &names) {
+        if is_complete && let Some(unknown) = Error::unknown_option(&mods.unasked_options(), &names) {
             return Err(unknown);
         }
         Ok(loaded.warnings)
     }
-}
-
-/// The first option for a mod that there is not.
-fn unknown_option(unasked: &[String], names: &BTreeSet<String>) -> Option<Error> {
-    let named = unasked.iter().filter_map(|option| Some((option, option.split_once('.')?.0)));
-    let (option, name) = named.into_iter().find(|(_, name)| !names.contains(*name))?;
-    let hint = match nearest(names.iter().map(String::as_str), name) {
-        Some(name) => format!("did you mean {name}?"),
-        None => "see cmd mods list".to_owned(),
-    };
-    Some(Error::Option { option: option.clone(), name: name.to_owned(), hint })
 }
 
 /// Remembers the hashes of the mods that nothing else pins, and says which of the user's changed since they
