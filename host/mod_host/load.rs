@@ -61,10 +61,6 @@ impl Ready {
         };
         Self { origin: planned.origin, code }
     }
-
-    pub(super) fn is_library(&self) -> bool {
-        matches!(self.code, ReadyCode::Library(_))
-    }
 }
 
 /// What came of a load that did not fail.

@@ -194,6 +194,9 @@ impl ModHost {
         let (off, planned): (Vec<_>, Vec<_>) =
             plan.mods.into_iter().partition(|planned| planned.name().is_some_and(&disabled));
         turned_off.extend(off.into_iter().filter_map(|it| Some((it.name()?.to_owned(), it.origin))));
+        if planned.iter().any(|planned| matches!(planned.code, Code::Library { .. })) {
+            self.watched.call_once(|| watchdog::start(&self.core));
+        }
         let mut ready = pin!(in_order(planned, Ready::new));
         while let Some(ready) = ready.next().await {
             let origin = ready.origin.clone();
@@ -207,10 +210,8 @@ impl ModHost {
         Ok(Loaded { mods, disabled: turned_off, warnings })
     }
 
+    /// Loads a mod, which nobody watches unless it is one of [`load`](Self::load).
     async fn load_one(&self, ready: Ready, disabled: &impl Fn(&str) -> bool) -> Result<Outcome, LoadError> {
-        if ready.is_library() {
-            self.watched.call_once(|| watchdog::start(&self.core));
-        }
         let outcome = load::load(&self.core, ready, self.core.next_index(), disabled).await?;
         if let Outcome::Loaded(identity, loaded) = &outcome {
             let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);

@@ -236,3 +236,19 @@ fn threat_5_what_is_loaded_is_what_was_hashed_whatever_happens_to_the_file() {
     let expected = ["[E_HASH_MISMATCH]", "[E_UNREADABLE]", "numbered-001"];
     assert!(told.iter().all(|told| expected.contains(&told.as_str()) || told.starts_with("DIR")), "{told:?}");
 }
+
+#[test]
+fn threat_20_what_fetches_gets_no_variable_that_would_make_it_load_or_use_something_else() {
+    let folders = Folders::new();
+    let (bin, seen) = (folders.dir().join("bin"), folders.dir().join("seen"));
+    write(&bin.join("npm"), format!("#!/bin/sh\nenv > {}\nexit 1\n", seen.display()).as_bytes());
+    fs::set_permissions(bin.join("npm"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let names = ["LD_LIBRARY_PATH", "LD_AUDIT", "GIT_DIR", "GIT_EXEC_PATH", "GIT_CONFIG_PARAMETERS"];
+    let cmd = folders.cmd(&["mods", "add", "-g", "-y", "npm:a"]).env("PATH", path).env("KEPT", "1");
+    let ran = names.into_iter().fold(cmd, |cmd, name| cmd.env(name, "")).run();
+    assert!(ran.code() == 1 && ran.stderr.ends_with("[E_FETCH]\n"), "{ran:?}");
+    let seen = fs::read_to_string(seen).unwrap();
+    let seen: BTreeSet<_> = seen.lines().filter_map(|line| line.split('=').next()).collect();
+    assert!(seen.contains("KEPT") && names.iter().all(|name| !seen.contains(name)), "{seen:?}");
+}
