@@ -70,7 +70,8 @@ impl ModCommand {
         &self.spec
     }
 
-    /// Runs it with what was typed behind its name. A failure is a `mod_error`, and no outcome.
+    /// Runs it with what was typed behind its name; it may take as long as a tool. A failure is a `mod_error`,
+    /// and no outcome.
     pub async fn run(&self, args: &str) -> Option<CommandOutcome> {
         let frame =
             OwnFrame::new(ModFrame::new(&self.core, &self.owner, Question::Command(Arc::new(args.into()))));
@@ -80,7 +81,7 @@ impl ModCommand {
         });
         let completed = match pending {
             None => Ok(reply.completed),
-            Some(pending) => pending.await,
+            Some(pending) => pending.bounded(frame.host().over(self.core.tool_timeout)).await,
         };
         let read = |completed| decode_command(settle(&completed)?).map_err(HookFault::Invalid);
         let outcome = completed.and_then(read);

@@ -86,6 +86,7 @@ impl ModFrame {
     /// Gives the question back, if it was a hook's, and asks nothing any more.
     #[inline]
     pub(crate) fn give_back(&mut self) -> Option<Arc<HookInput>> {
+        self.tool_input.take();
         match std::mem::replace(&mut self.question, Question::None) {
             Question::Hook(input) => Some(input),
             _ => None,

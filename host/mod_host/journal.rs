@@ -7,13 +7,15 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io::{self, Write},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
 };
+
+use crate::files;
 
 /// Threads beyond this many at a time enter mods unseen.
 const SLOTS: usize = 64;
@@ -226,13 +228,14 @@ pub(crate) fn sweep(dir: &Path) -> Vec<LastPlace> {
 
 /// What the journal at `path` says, if its process is gone; the file is removed.
 fn read_dead(path: &Path) -> io::Result<Vec<LastPlace>> {
-    let file = File::open(path)?;
+    let file = files::open(path)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(Vec::new()),
         Err(TryLockError::Error(error)) => return Err(error),
     }
-    let bytes = fs::read(path)?;
+    let mut bytes = Vec::with_capacity(BYTES);
+    (&file).take(BYTES as u64 + 1).read_to_end(&mut bytes)?;
     fs::remove_file(path)?;
     if bytes.len() != BYTES {
         return Ok(Vec::new());
@@ -355,5 +358,15 @@ mod tests {
         drop(journal);
         assert!(!mapped(dir.path()));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_no_journal_is_not_waited_for() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let dir = tempfile::tempdir().unwrap();
+        mknodat(CWD, dir.path().join("a.journal"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        std::fs::write(dir.path().join("b.journal"), "short").unwrap();
+        assert_eq!(sweep(dir.path()), []);
     }
 }

@@ -1,8 +1,11 @@
 use std::{
+    cmp::Reverse,
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
 };
+
+use memchr::memmem;
 
 use super::{Error, Result, name::folder};
 
@@ -15,7 +18,8 @@ pub enum Earlier {
     Id(String),
 }
 
-/// Finds the file of an earlier session of the workspace `cwd`. No file is opened.
+/// Finds the file of an earlier session of the workspace `cwd`. The latest is one that has a turn: a run that
+/// was killed in its first has left a file too.
 ///
 /// # Errors
 /// There is none, several ids begin or end so, or the folder cannot be read.
@@ -25,8 +29,10 @@ pub fn find(sessions: &Path, cwd: &Path, earlier: &Earlier) -> Result<PathBuf> {
         Earlier::Latest => {
             // Of those written in one moment, the one that began last.
             let written = |path: &PathBuf| fs::metadata(path).and_then(|it| it.modified()).ok();
-            let latest = files.into_iter().max_by_key(|(id, path)| (written(path), id.clone()));
-            latest.map(|(_, path)| path).ok_or_else(|| Error::NoneYet(cwd.to_owned()))
+            let mut files = files;
+            files.sort_by_cached_key(|(id, path)| Reverse((written(path), id.clone())));
+            let latest = files.into_iter().map(|(_, path)| path).find(|path| has_a_turn(path));
+            latest.ok_or_else(|| Error::NoneYet(cwd.to_owned()))
         }
         Earlier::Id(id) => {
             let (ids, mut found): (Vec<_>, Vec<_>) = files
@@ -40,6 +46,12 @@ pub fn find(sessions: &Path, cwd: &Path, earlier: &Earlier) -> Result<PathBuf> {
             }
         }
     }
+}
+
+/// Whether a commit stands in a file. What cannot be read counts: to open it says why.
+fn has_a_turn(path: &Path) -> bool {
+    // Within a text the quotes would be escaped.
+    crate::files::read(path).map_or(true, |bytes| memmem::find(&bytes, br#""type":"commit""#).is_some())
 }
 
 /// The ids and files of the sessions in `folder`, by the time of their start.
@@ -118,6 +130,10 @@ mod tests {
         assert_eq!(sessions.find(&Earlier::Latest), Ok(second.to_string()), "the later of two at once");
         touch(&first, 1001);
         assert_eq!(sessions.find(&Earlier::Latest), Ok(first.to_string()));
+        let header = fs::read_to_string(path(&first)).unwrap().lines().next().unwrap().to_owned();
+        let killed = r#"{"type":"message","message":{"text":"\"type\":\"commit\""}}"#;
+        fs::write(path(&first), format!("{header}\n{killed}\n")).unwrap();
+        assert_eq!(sessions.find(&Earlier::Latest), Ok(second.to_string()), "a turn that was not committed");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Signing what is packed, with a secret key of minisign.
 
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
 use anyhow::{Context as _, bail};
 use minisign::{PublicKey, SecretKey, SecretKeyBox};
 
-use crate::cli::output::Usage;
+use crate::{cli::output::Usage, files};
 
 /// What the second line of a secret key that no password protects begins with: the algorithm of signing, and none for
 /// the password.
@@ -31,7 +31,7 @@ pub(super) struct Signer {
 impl Signer {
     /// Reads a key.
     pub(super) fn read(path: &Path, password: &Password<'_>) -> anyhow::Result<Self> {
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = files::read_text(path).with_context(|| format!("cannot read {}", path.display()))?;
         let Some(encoded) = text.lines().nth(1) else {
             bail!("this is no secret key of minisign, make one with minisign -G, got: {}", path.display());
         };
@@ -80,7 +80,7 @@ mod tests {
     fn read(text: &str, password: &Password<'_>) -> Result<Signer, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
-        fs::write(&path, text).unwrap();
+        std::fs::write(&path, text).unwrap();
         Signer::read(&path, password)
             .map_err(|error| format!("{error:#}").replace(&folder.path().display().to_string(), "DIR"))
     }

@@ -49,7 +49,7 @@ fn caught(payload: Box<dyn Any + Send>) -> Panic {
     let text = message(&*payload);
     // The place is known of the last panic, which was another one where the author's code caught it and
     // raised an older one again.
-    let last = LAST.with_borrow_mut(Option::take).filter(|last| last.starts_with(&text));
+    let last = LAST.try_with(RefCell::take).ok().flatten().filter(|last| last.starts_with(&text));
     let said = last.unwrap_or(text);
     discard(payload);
     Panic(said)
@@ -68,7 +68,9 @@ pub fn silence_panics() {
             }
             let place =
                 info.location().map(|at| format!(" at {}:{}", at.file(), at.line())).unwrap_or_default();
-            LAST.with_borrow_mut(|last| *last = Some(message(info.payload()) + &place));
+            let said = message(info.payload()) + &place;
+            // In the last moments of a thread nothing is kept for it any more.
+            let _unkept = LAST.try_with(|last| last.replace(Some(said)));
         }));
     });
 }
@@ -84,5 +86,5 @@ fn discard(payload: Box<dyn Any + Send>) {
     if let Err(next) = quietly(|| drop(payload)) {
         std::mem::forget(next);
     }
-    LAST.with_borrow_mut(|last| *last = None);
+    let _unkept = LAST.try_with(RefCell::take);
 }

@@ -67,5 +67,8 @@ impl RuntimeHandle {
 
 #[cfg(feature = "runtime")]
 fn start() -> Option<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("mod").enable_all().build().ok()
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(1).thread_name("mod").enable_all();
+    // Where there is no thread left it does not fail, it panics.
+    crate::abi::guard(|| builder.build().ok()).ok().flatten()
 }
