@@ -16,7 +16,8 @@ use std::{path::Path, sync::Arc};
 
 use futures::future::BoxFuture;
 use mod_interface::types::{
-    AgentState, EventPayload, Message, NoticeLevel, SessionChange, SessionEndReason, SessionStartSource,
+    AgentState, CommandOutcome, EventPayload, Message, NoticeLevel, SessionChange, SessionEndReason,
+    SessionStartSource,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -24,7 +25,7 @@ use crate::{
     agent::{self, Agent, BoxError, Commit, RunOutcome},
     events::EventBus,
     hooks::{HookRunner, Mods, Scope},
-    mod_host::{LoadError, LoadWarning, ModHost},
+    mod_host::{LoadError, LoadWarning, ModCommand, ModHost},
     providers::ProvidersError,
     session::{self, Session},
 };
@@ -98,6 +99,12 @@ pub enum Prompted {
     },
 }
 
+/// What a typed prompt comes to.
+enum Said {
+    Prompt(Arc<str>),
+    Handled(Option<String>),
+}
+
 impl Harness {
     /// Starts to put a harness together.
     pub fn builder() -> HarnessBuilder {
@@ -106,18 +113,50 @@ impl Harness {
 
     /// Runs a typed prompt to its end: `transform_input`, then a run. `cancel` interrupts both. Where the
     /// future is dropped instead, no hook and no event says so, and the session stands as of its last commit.
+    ///
+    /// A prompt `/name arguments` runs the mods' slash command of that name, where there is one, in its place;
+    /// the prompt that a command answers with was not typed, and runs as it is.
     pub async fn prompt(&self, prompt: &str, cancel: &CancellationToken) -> Prompted {
         let mut slot = self.state.lock().await;
         let state = self.take(&mut slot).await;
-        let hooks = self.hooks(cancel.child_token());
-        let verdict = hooks.round(self.mods.handlers(), 0).transform_input(&state, prompt).await;
-        if let Some(handled) = verdict.handled {
-            *slot = Some(state);
-            return Prompted::Handled { message: handled.message };
-        }
-        let outcome = self.agent.run(state, Some(Message::user(&*verdict.prompt)), cancel).await;
+        let said = match self.command(prompt) {
+            Some((command, args)) => cancel.run_until_cancelled(command.run(args)).await.flatten().map_or(
+                Said::Handled(None),
+                |outcome| match outcome {
+                    CommandOutcome::Done => Said::Handled(None),
+                    CommandOutcome::Message(text) => Said::Handled(Some(text)),
+                    CommandOutcome::Prompt(text) => Said::Prompt(text.into()),
+                },
+            ),
+            None => self.transformed(&state, prompt, cancel).await,
+        };
+        let prompt = match said {
+            Said::Prompt(prompt) => prompt,
+            Said::Handled(message) => {
+                *slot = Some(state);
+                return Prompted::Handled { message };
+            }
+        };
+        let outcome = self.agent.run(state, Some(Message::user(&*prompt)), cancel).await;
         *slot = Some(outcome.state.clone());
         Prompted::Ran(Box::new(outcome))
+    }
+
+    /// The slash command that a prompt names, and what stands behind its name.
+    fn command<'a>(&self, prompt: &'a str) -> Option<(Arc<ModCommand>, &'a str)> {
+        let typed = prompt.trim().strip_prefix('/')?;
+        let (name, args) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+        let command = self.mods.commands().into_iter().find(|command| command.spec().name == name)?;
+        Some((command, args.trim()))
+    }
+
+    async fn transformed(&self, state: &AgentState, prompt: &str, cancel: &CancellationToken) -> Said {
+        let hooks = self.hooks(cancel.child_token());
+        let verdict = hooks.round(self.mods.handlers(), 0).transform_input(state, prompt).await;
+        match verdict.handled {
+            Some(handled) => Said::Handled(handled.message),
+            None => Said::Prompt(verdict.prompt),
+        }
     }
 
     /// The mods that did not load.

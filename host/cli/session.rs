@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use mod_interface::types::{PermissionMode, SessionEndReason};
+use mod_interface::types::{NoticeLevel, PermissionMode, SessionEndReason};
 use tokio_util::sync::CancellationToken;
 
 use super::request::{BoxError, Ended, Finished, RunPrompt, RunRequest};
@@ -35,8 +35,12 @@ async fn run(
     cancel: CancellationToken,
 ) -> Result<Finished, BoxError> {
     let prompt = std::mem::take(&mut request.prompt);
+    let stay_out = project_mods_stay_out(&request);
     let harness = builder(request)?.model_access(access).sink(sink).cancel(cancel.clone()).start().await?;
     begun.store(true, Relaxed);
+    if stay_out {
+        harness.events().main().notice(NoticeLevel::Warning, STAY_OUT.to_owned());
+    }
     let mods_not_loaded = harness.warnings().len();
     let prompted = harness.prompt(&prompt, &cancel).await;
     harness.end(SessionEndReason::Shutdown).await;
@@ -45,6 +49,19 @@ async fn run(
         Prompted::Handled { message } => Ended::Handled(message),
     };
     Ok(Finished { ended, mods_not_loaded })
+}
+
+const STAY_OUT: &str = "the project's mods do not load in print mode, guards among them; \
+                        --dangerously-skip-permissions loads them, --mod loads one";
+
+/// Whether the project has mods that this run goes without.
+fn project_mods_stay_out(request: &RunRequest) -> bool {
+    let Some(project) = request.places.project.as_ref().filter(|_| !request.skip_permissions) else {
+        return false;
+    };
+    let named = &request.settings.project.mods;
+    !request.no_mods
+        && (!named.sources.is_empty() || !named.paths.is_empty() || project.join("mods").is_dir())
 }
 
 /// A headless session: nobody answers a question, so what would be asked is denied, and the project's

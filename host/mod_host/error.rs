@@ -51,7 +51,7 @@ pub enum LoadError {
     },
     /// The bytes are not those of the lock.
     #[error(
-        "the library was changed after it was packed, install it again (cmd mods update), expected sha256 {expected}, \
+        "the library was changed after it was packed, install it again (cmd mods update, for an archive cmd mods add), expected sha256 {expected}, \
          got {got}: {}", .path.display()
     )]
     Hash {

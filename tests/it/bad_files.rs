@@ -74,7 +74,7 @@ fn a_byte_of_the_library_is_another_than_when_it_was_installed() {
     start.refuses(&package(
         "E_HASH_MISMATCH",
         &format!(
-            "the library was changed after it was packed, install it again (cmd mods update), expected sha256 {expected}, \
+            "the library was changed after it was packed, install it again (cmd mods update, for an archive cmd mods add), expected sha256 {expected}, \
              got {got}: {path}"
         ),
     ));
@@ -238,7 +238,7 @@ fn a_library_with_another_hash_than_its_manifest_says() {
     let hash = registry::hash_file(&library("misbehaving")).unwrap().sha256;
     let other = "0".repeat(64);
     let reason = format!(
-        "the library was changed after it was packed, install it again (cmd mods update), expected sha256 {other}, got \
+        "the library was changed after it was packed, install it again (cmd mods update, for an archive cmd mods add), expected sha256 {other}, got \
          {hash}: DIR/home/mods/own/lib.so"
     );
     folder(Some(&manifest(&[(&hash, &other)]))).refuses(&own("E_HASH_MISMATCH", &reason));

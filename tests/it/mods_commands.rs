@@ -130,7 +130,7 @@ fn a_mod_whose_library_was_changed_does_not_load_and_the_others_act() {
         path.display().to_string().replace(folders.work().parent().unwrap().to_str().unwrap(), "DIR")
     };
     let reason = format!(
-        "the library was changed after it was packed, install it again (cmd mods update), expected sha256 {expected}, \
+        "the library was changed after it was packed, install it again (cmd mods update, for an archive cmd mods add), expected sha256 {expected}, \
          got {got}: {}",
         tidy(&library)
     );
@@ -211,7 +211,7 @@ fn a_projects_mod_is_told_to_wait_for_trust() {
     let folders = Folders::new();
     let ran = folders.cmd(&["mods", "add", &archive("custom-tool")]).run();
     let told = "installed file:custom-tool 1.0.0 for the project\n  custom-tool 1.0.0: tools: count_todos\n\
-                It loads once the workspace is trusted, see cmd mods trust.\n";
+                It loads once the workspace is trusted, see cmd mods trust; in print mode only with --dangerously-skip-permissions.\n";
     assert_eq!(ran.told(), (0, told, ""));
     assert!(folders.work().join(".commandcode/mods.lock").exists());
     assert_eq!(fs::read_dir(folders.home()).unwrap().count(), 0);

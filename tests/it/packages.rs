@@ -23,7 +23,7 @@ fn a_folder_is_used_where_it_is() {
     mod_folder(&folders.work().join("tools/local"), 1);
     let ran = mods(&folders, &["add", "./tools/local"]);
     let told = "installed path:DIR/work/tools/local 0.3.7 for the project\n  numbered-001 0.3.7: commands: numbered-001\n\
-                It loads once the workspace is trusted, see cmd mods trust.\n";
+                It loads once the workspace is trusted, see cmd mods trust; in print mode only with --dangerously-skip-permissions.\n";
     assert_eq!(ran.stdout, told);
     let settings = fs::read_to_string(folders.work().join(".commandcode/settings.json")).unwrap();
     assert_eq!(

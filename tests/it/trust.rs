@@ -70,7 +70,7 @@ fn a_mod_that_was_changed_or_added_is_untrusted_again() {
 fn what_was_added_to_a_project_waits_for_trust_in_every_command() {
     let folders = Folders::new();
     let told = mods(&folders, &["add", archive(folders.dir(), 3, "0.3.7", None).to_str().unwrap()]).stdout;
-    assert!(told.ends_with("It loads once the workspace is trusted, see cmd mods trust.\n"), "{told}");
+    assert!(told.ends_with("It loads once the workspace is trusted, see cmd mods trust; in print mode only with --dangerously-skip-permissions.\n"), "{told}");
     let untrusted = "warning: the workspace is not trusted: its own mods are not looked at, and do not load before cmd \
                      mods trust\n";
     assert_eq!(mods(&folders, &["list"]).stdout, format!("{untrusted}No mod loads here.\n"));

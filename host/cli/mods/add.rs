@@ -173,7 +173,10 @@ impl Report for Added {
             writeln!(out, "  warning: {warning}")?;
         }
         if !self.trusted {
-            writeln!(out, "It loads once the workspace is trusted, see cmd mods trust.")?;
+            writeln!(
+                out,
+                "It loads once the workspace is trusted, see cmd mods trust; in print mode only with --dangerously-skip-permissions."
+            )?;
         }
         Ok(())
     }

@@ -169,7 +169,9 @@ fn a_project_mod_goes_into_the_project() {
         (
             Ok(Exit::Success),
             Some("installed file:a-mod 1.0.0 for the project"),
-            Some("It loads once the workspace is trusted, see cmd mods trust.")
+            Some(
+                "It loads once the workspace is trusted, see cmd mods trust; in print mode only with --dangerously-skip-permissions."
+            )
         )
     );
     assert!(machine.path("work/.commandcode/mods.lock").is_file());
