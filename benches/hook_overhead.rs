@@ -18,8 +18,6 @@ use host::{
     events::EventBus,
     hooks::{HookAnswer, HookInput, Mods, Scope, Subject, ToolCallInput},
     mod_host::{Code, ModHost, ModHostConfig, Origin, Plan, Planned},
-    tools::ToolSet,
-    ui::Headless,
 };
 use mod_interface::{
     builtin_mod,
@@ -96,16 +94,9 @@ fn library() -> PathBuf {
 fn host(runtime: &tokio::runtime::Runtime, form: &str, code: Code) -> ModHost {
     runtime.block_on(async {
         let host = ModHost::new(ModHostConfig {
-            bus: EventBus::new(),
-            ui: Arc::new(Headless),
-            tools: Arc::new(ToolSet::default()),
-            cwd: Path::new("/").into(),
             options: BTreeMap::from([("form".to_owned(), form.to_owned())]),
             hook_timeout: Some(std::time::Duration::from_secs(10)),
-            tool_timeout: None,
-            load_timeout: std::time::Duration::from_secs(10),
-            journal_dir: None,
-            log_file: None,
+            ..ModHostConfig::alone(Path::new("/"), std::time::Duration::from_secs(10))
         });
         let plan = Plan { mods: vec![Planned { origin: Origin::BuiltIn, code }], ..Plan::default() };
         let loaded = host.load(plan, |_| false).await;

@@ -1,3 +1,5 @@
+mod bench;
+
 use std::{
     num::NonZeroU32,
     path::{Path, PathBuf},
@@ -7,6 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use mod_interface::types::PermissionMode;
 
 use crate::agent::Rule;
+
+pub(super) use bench::{BenchArgs, BenchOneArgs, Effort};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,7 +32,8 @@ Examples:
   cmd mods list
   cmd mods update --latest
   cmd mods remove owner/repo
-  cmd mods inspect ./target/release/libmy_mod.so";
+  cmd mods inspect ./target/release/libmy_mod.so
+  cmd mods bench ./target/release/libmy_mod.so";
 
 /// What was typed.
 #[derive(Debug, Parser)]
@@ -87,6 +92,10 @@ pub(super) struct RunArgs {
     /// Load no mods but the built-in ones
     #[arg(help_heading = "Mods", long, conflicts_with = "mods")]
     pub(super) no_mods: bool,
+
+    /// Also print at the end what each mod's hooks took: calls, faults, and the time in the mod's code
+    #[arg(help_heading = "Mods", long, requires = "print")]
+    pub(super) mod_timing: bool,
 
     /// Stop after this many turns
     #[arg(long, value_name = "N", value_parser = at_least_one)]
@@ -170,8 +179,14 @@ pub(super) enum ModsCommand {
     Untrust(UntrustArgs),
     /// Show what a library or a mod's folder says about itself, without running it
     Inspect(InspectArgs),
+    /// Measure what each hook of a mod takes
+    #[command(after_help = bench::HELP)]
+    Bench(BenchArgs),
     /// Build a mod and pack it into an archive
     Pack(PackArgs),
+    /// Measure one hook in this process, or the loading, and print it as JSON
+    #[command(hide = true)]
+    BenchOne(BenchOneArgs),
     /// Load one mod and print what it registered, as JSON
     #[command(hide = true)]
     TrialLoad {

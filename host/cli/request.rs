@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     events::EventSink,
+    mod_host::HookTiming,
     settings::{Loaded, Places},
 };
 
@@ -50,6 +51,8 @@ pub(super) struct RunRequest {
     pub(super) deny: Vec<String>,
     /// Keep a record of the session on disk.
     pub(super) record: bool,
+    /// Time the hooks of mods.
+    pub(super) mod_timing: bool,
 }
 
 /// What is left when a session is over.
@@ -59,6 +62,8 @@ pub(super) struct Finished {
     pub(super) ended: Ended,
     /// How many mods did not load: a run without a guard that should have been there is no success.
     pub(super) mods_not_loaded: usize,
+    /// What the hooks of mods took, where that was asked for.
+    pub(super) mod_timing: Option<Vec<HookTiming>>,
 }
 
 /// How a prompt ended.

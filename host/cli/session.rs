@@ -35,16 +35,19 @@ async fn run(
     cancel: CancellationToken,
 ) -> Result<Finished, BoxError> {
     let prompt = std::mem::take(&mut request.prompt);
+    let timed = request.mod_timing;
     let harness = builder(request)?.model_access(access).sink(sink).cancel(cancel.clone()).start().await?;
     begun.store(true, Relaxed);
     let mods_not_loaded = harness.warnings().len();
     let prompted = harness.prompt(&prompt, &cancel).await;
+    let mods = Arc::clone(harness.mods());
     harness.end(SessionEndReason::Shutdown).await;
+    let mod_timing = timed.then(|| mods.hook_timings());
     let ended = match prompted {
         Prompted::Ran(outcome) => Ended::Run(outcome.result),
         Prompted::Handled { message } => Ended::Handled(message),
     };
-    Ok(Finished { ended, mods_not_loaded })
+    Ok(Finished { ended, mods_not_loaded, mod_timing })
 }
 
 /// A headless session: nobody answers a question, so what would be asked is denied, and the project's
@@ -70,5 +73,6 @@ fn builder(request: RunRequest) -> settings::Result<HarnessBuilder> {
         .permission_mode(mode)
         .rules(request.allow, request.deny)
         .max_turns(request.max_turns)
+        .time_hooks(request.mod_timing)
         .in_memory(!request.record))
 }

@@ -61,6 +61,7 @@ pub struct HarnessBuilder {
     deny: Vec<String>,
     max_turns: Option<NonZeroU32>,
     in_memory: bool,
+    time_hooks: bool,
     sinks: Vec<Arc<dyn EventSink>>,
     tools: Vec<Arc<dyn Tool>>,
     providers: Vec<Arc<dyn Provider>>,
@@ -157,6 +158,13 @@ impl HarnessBuilder {
         self
     }
 
+    /// Times the hooks of mods, for [`ModHost::hook_timings`].
+    #[must_use]
+    pub fn time_hooks(mut self, time_hooks: bool) -> Self {
+        self.time_hooks = time_hooks;
+        self
+    }
+
     /// Keeps the session in memory alone.
     #[must_use]
     pub fn in_memory(mut self, in_memory: bool) -> Self {
@@ -216,9 +224,7 @@ impl HarnessBuilder {
     pub async fn start(mut self) -> Result<Harness, Error> {
         let places = self.places.take().ok_or(Error::NoPlaces)?;
         let bus = EventBus::new();
-        for sink in self.sinks.drain(..) {
-            bus.add(sink);
-        }
+        self.sinks.drain(..).for_each(|sink| bus.add(sink));
         let (models, choice) = self.models(&places)?;
         let permissions = self.permissions(&places, &bus)?;
         let subagents = Arc::new(Subagents::default());
@@ -324,6 +330,7 @@ impl HarnessBuilder {
             load_timeout: self.settings.mods.load_timeout(),
             journal_dir: Some(places.home.join("journal")),
             log_file: Some(places.home.join("mods.log")),
+            time_hooks: self.time_hooks,
         })
     }
 
@@ -359,9 +366,8 @@ impl HarnessBuilder {
         for warning in &loaded.warnings {
             emitter.notice(NoticeLevel::Warning, warning.to_string());
         }
-        for notice in remember(places, &loaded.mods) {
-            emitter.notice(NoticeLevel::Info, notice);
-        }
+        let changed = remember(places, &loaded.mods).into_iter();
+        changed.for_each(|notice| emitter.notice(NoticeLevel::Info, notice));
         Ok(loaded.warnings)
     }
 

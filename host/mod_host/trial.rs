@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::{
     LoadError, LoadedMod, ModHost, ModHostConfig, Origin, Plan, Planned, Registered, host_facts, plan,
 };
-use crate::{events::EventBus, tools::ToolSet, ui::Headless};
+use crate::events::EventBus;
 
 /// What a library did when it was loaded.
 #[derive(Debug, Serialize)]
@@ -42,18 +42,7 @@ pub async fn trial(path: PathBuf, cwd: PathBuf, limit: Duration) -> Result<Trial
             told.lock().unwrap_or_else(PoisonError::into_inner).push(error.clone());
         }
     }));
-    let host = ModHost::new(ModHostConfig {
-        bus,
-        ui: Arc::new(Headless),
-        tools: Arc::new(ToolSet::default()),
-        cwd: cwd.into(),
-        options: std::collections::BTreeMap::new(),
-        hook_timeout: None,
-        tool_timeout: None,
-        load_timeout: limit,
-        journal_dir: None,
-        log_file: None,
-    });
+    let host = ModHost::new(ModHostConfig { bus, ..ModHostConfig::alone(cwd, limit) });
     let origin = Origin::Session { path: path.clone() };
     let planned = Planned { origin, code: plan::named(&path, &host_facts())? };
     let mut loaded = host.load(Plan { mods: vec![planned], ..Plan::default() }, |_| false).await?;

@@ -29,6 +29,7 @@ mod load_chain;
 mod merges;
 mod mod_calls;
 mod mods;
+mod mods_bench;
 mod mods_commands;
 #[cfg(target_os = "linux")]
 mod no_session;
@@ -49,6 +50,7 @@ mod registration;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;
+mod timing;
 mod tool_input;
 #[cfg(target_os = "linux")]
 mod trust;

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::process::Command;
 
 use crate::mod_host;
@@ -49,9 +49,23 @@ pub(super) struct Trials<'a> {
 impl Trials<'_> {
     /// Loads the mod at `path` in a child process, which is killed when it takes too long.
     pub(super) async fn run(&self, name: &str, path: &Path) -> Result<Trial, Error> {
+        let args = ["trial-load", "--limit-ms", &self.limit.as_millis().to_string()].map(str::to_owned);
+        self.ask(name, path, &args, self.limit).await
+    }
+
+    /// What the `mods` command of these arguments prints of the mod at `path`, as its last line. Its process is
+    /// killed when it takes longer than `limit`.
+    pub(super) async fn ask<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        path: &Path,
+        args: &[String],
+        limit: Duration,
+    ) -> Result<T, Error> {
         let name = name.to_owned();
         let child = Command::new(self.exe)
-            .args(["mods", "trial-load", "--limit-ms", &self.limit.as_millis().to_string()])
+            .arg("mods")
+            .args(args)
             .arg(path)
             .current_dir(self.cwd)
             .stdin(Stdio::null())
@@ -64,10 +78,10 @@ impl Trials<'_> {
             Err(error) => return Err(Error::NotTried { name, reason: error.to_string() }),
         };
         // Given up, the future is dropped, and the child with it.
-        let output = match tokio::time::timeout(self.limit, child.wait_with_output()).await {
+        let output = match tokio::time::timeout(limit, child.wait_with_output()).await {
             Ok(Ok(output)) => output,
             Ok(Err(error)) => return Err(Error::NotTried { name, reason: error.to_string() }),
-            Err(_) => return Err(Error::TimedOut { name, limit: self.limit }),
+            Err(_) => return Err(Error::TimedOut { name, limit }),
         };
         match output.status.code() {
             Some(0) => last_line(&output.stdout)
