@@ -47,8 +47,8 @@ fn main() -> ExitCode {
         .without_plots()
         .output_directory(table.folder())
         .sample_size(50)
-        .warm_up_time(Duration::from_millis(300))
-        .measurement_time(Duration::from_secs(1));
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(400));
     // It refuses arguments that are not its own.
     if !check {
         criterion = criterion.configure_from_args();

@@ -88,7 +88,7 @@ fn a_hook_that_fails_is_told_in_its_row() {
 fn a_hook_that_never_comes_back_ends_its_own_process_alone() {
     let mark = tempfile::tempdir().unwrap();
     let block = format!("block:{}", mark.path().join("mark").display());
-    let told = "  beforeToolCall: it blocks: a call did not come back within 1.05s\n";
+    let told = "  beforeToolCall: a call did not come back within 1.05s: it blocks, or waits for something outside\n";
     assert_eq!(misbehaves(&block), (1, told.to_owned()));
 }
 

@@ -121,7 +121,8 @@ impl Bench {
     }
 
     /// Calls `hook` and the one that does nothing, in turn, until all is done, the time is up, or a call took
-    /// longer than it may. `calls` counts the calls that came back.
+    /// longer than it may. `calls` is 0 until the first begins, and grows with
+    /// each that comes back.
     pub async fn measure(&self, hook: Hook, calls: &AtomicU64) -> Measured {
         let (handlers, nothing) = (self.host.handlers(), self.empty.handlers());
         let (handlers, nothing) = (handlers.of(hook), nothing.of(hook));
@@ -129,6 +130,7 @@ impl Bench {
             |host: &ModHost| Arc::new(synthetic::input(hook, self.config.messages, host, &self.config.cwd));
         let (input, same) = (input(&self.host), input(&self.empty));
         let (mut took, mut empty) = (Vec::new(), Vec::new());
+        calls.store(1, Relaxed);
         let (mut pending, mut faults, mut first) = (0, 0, None);
         let began = Instant::now();
         for _ in 0..self.config.iterations {

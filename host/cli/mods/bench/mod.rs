@@ -149,7 +149,10 @@ impl Bench<'_> {
     fn told_of_hook(&self, error: &Error) -> String {
         match error {
             Error::Crashed { status, .. } if status.code() == Some(one::BLOCKED) => {
-                format!("it blocks: a call did not come back within {:?}", one::patience(self.hook_timeout))
+                let patience = one::patience(self.hook_timeout);
+                format!(
+                    "a call did not come back within {patience:?}: it blocks, or waits for something outside"
+                )
             }
             Error::Crashed { status, .. } => format!("it ended the process: {status}"),
             Error::TimedOut { limit, .. } => format!("its process did not end within {limit:?}"),

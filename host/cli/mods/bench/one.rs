@@ -82,10 +82,10 @@ pub(in crate::cli::mods) async fn one(
 /// Ends the process when no call comes back any more.
 fn end_when_it_blocks(calls: Arc<AtomicU64>, patience: Duration) -> std::io::Result<()> {
     let watch = move || {
-        let mut last = None;
+        let mut last = 0;
         loop {
-            let now = Some(calls.load(Relaxed));
-            if now == last {
+            let now = calls.load(Relaxed);
+            if now == last && now > 0 {
                 signal_hook::low_level::exit(BLOCKED);
             }
             last = now;
