@@ -1,7 +1,7 @@
 //! The first-party mods: compiled in, and written on the same SDK as any other.
 //!
 //! A session has none yet: the providers, titling and the update notice become mods when the interface has
-//! the verbs for them. [`empty`] is what `cmd mods bench` measures others beside.
+//! the verbs for them. `empty` is what `cmd mods bench` measures others beside.
 
 mod empty;
 
