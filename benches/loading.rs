@@ -7,7 +7,6 @@
 #![allow(clippy::print_stdout)]
 
 use std::{
-    collections::BTreeMap,
     error::Error,
     fs,
     hint::black_box,
@@ -21,11 +20,8 @@ use std::{
 };
 
 use host::{
-    events::EventBus,
     mod_host::{Code, Lookup, ModHost, ModHostConfig, Plan, ProjectMods, host_facts},
     settings::{self, Places},
-    tools::ToolSet,
-    ui::Headless,
 };
 use memchr::memmem;
 use registry::{PackArtifact, PackInput, hash_bytes};
@@ -257,18 +253,7 @@ fn start(home: &Path) -> Outcome<Steps> {
     let runtime = Runtime::new()?;
     let began = Instant::now();
     let loaded = runtime.block_on(async {
-        let host = ModHost::new(ModHostConfig {
-            bus: EventBus::new(),
-            ui: Arc::new(Headless),
-            tools: Arc::new(ToolSet::default()),
-            cwd: Path::new("/").into(),
-            options: BTreeMap::new(),
-            hook_timeout: None,
-            tool_timeout: None,
-            load_timeout: Duration::from_secs(10),
-            journal_dir: None,
-            log_file: None,
-        });
+        let host = ModHost::new(ModHostConfig::alone(Path::new("/"), Duration::from_secs(10)));
         host.load(plan, |_| false).await
     })?;
     let load = began.elapsed();

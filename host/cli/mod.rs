@@ -3,6 +3,7 @@
 //! [`run`] is the whole program: it takes what the process was given, and gives the exit code.
 
 mod args;
+mod figures;
 mod interrupt;
 mod mods;
 mod output;
@@ -124,6 +125,7 @@ fn request(process: &Process, args: &RunArgs, prompt: String) -> anyhow::Result<
         allow: args.allow.clone(),
         deny: args.deny.clone(),
         record: args.record(),
+        mod_timing: args.mod_timing,
     })
 }
 

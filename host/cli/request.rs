@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     events::EventSink,
     harness::Recording,
+    mod_host::HookTiming,
     settings::{Loaded, Places},
 };
 
@@ -51,6 +52,8 @@ pub(super) struct RunRequest {
     pub(super) deny: Vec<String>,
     /// Where the session is recorded.
     pub(super) record: Recording,
+    /// Time the hooks of mods.
+    pub(super) mod_timing: bool,
 }
 
 /// What is left when a session is over.
@@ -60,6 +63,8 @@ pub(super) struct Finished {
     pub(super) ended: Ended,
     /// How many mods did not load: a run without a guard that should have been there is no success.
     pub(super) mods_not_loaded: usize,
+    /// What the hooks of mods took, where that was asked for.
+    pub(super) mod_timing: Option<Vec<HookTiming>>,
 }
 
 /// How a prompt ended.

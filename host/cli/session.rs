@@ -36,6 +36,7 @@ async fn run(
 ) -> Result<Finished, BoxError> {
     let prompt = std::mem::take(&mut request.prompt);
     let stay_out = project_mods_stay_out(&request);
+    let timed = request.mod_timing;
     let harness = builder(request)?.model_access(access).sink(sink).cancel(cancel.clone()).start().await?;
     begun.store(true, Relaxed);
     if stay_out {
@@ -43,12 +44,14 @@ async fn run(
     }
     let mods_not_loaded = harness.warnings().len();
     let prompted = harness.prompt(&prompt, &cancel).await;
+    let mods = Arc::clone(harness.mods());
     harness.end(SessionEndReason::Shutdown).await;
+    let mod_timing = timed.then(|| mods.hook_timings());
     let ended = match prompted {
         Prompted::Ran(outcome) => Ended::Run(outcome.result),
         Prompted::Handled { message } => Ended::Handled(message),
     };
-    Ok(Finished { ended, mods_not_loaded })
+    Ok(Finished { ended, mods_not_loaded, mod_timing })
 }
 
 const STAY_OUT: &str = "the project's mods do not load in print mode, guards among them; \
@@ -87,5 +90,6 @@ fn builder(request: RunRequest) -> settings::Result<HarnessBuilder> {
         .permission_mode(mode)
         .rules(request.allow, request.deny)
         .max_turns(request.max_turns)
+        .time_hooks(request.mod_timing)
         .record(request.record))
 }

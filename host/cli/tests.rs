@@ -33,7 +33,7 @@ fn a_request_holds_what_was_typed_with_paths_seen_from_where_it_was_typed() {
     let cwd = folder.path().canonicalize().unwrap();
     std::fs::create_dir(cwd.join("work")).unwrap();
     let args = args(
-        "cmd -p x --cwd work --mod a.so --mod /b --mod-option c=d --max-turns 3 --permission-mode plan --allow e --deny f --no-session --model g/h",
+        "cmd -p x --cwd work --mod a.so --mod /b --mod-option c=d --max-turns 3 --permission-mode plan --allow e --deny f --no-session --mod-timing --model g/h",
     );
     assert_eq!(
         request(&process(&cwd), &args, "hi".into()).unwrap(),
@@ -51,6 +51,7 @@ fn a_request_holds_what_was_typed_with_paths_seen_from_where_it_was_typed() {
             allow: vec!["e".into()],
             deny: vec!["f".into()],
             record: Recording::InMemory,
+            mod_timing: true,
         }
     );
 }

@@ -58,6 +58,7 @@ pub struct HarnessBuilder {
     deny: Vec<String>,
     max_turns: Option<NonZeroU32>,
     record: Recording,
+    time_hooks: bool,
     sinks: Vec<Arc<dyn EventSink>>,
     tools: Vec<Arc<dyn Tool>>,
     providers: Vec<Arc<dyn Provider>>,
@@ -154,6 +155,13 @@ impl HarnessBuilder {
         self
     }
 
+    /// Times the hooks of mods, for [`ModHost::hook_timings`].
+    #[must_use]
+    pub fn time_hooks(mut self, time_hooks: bool) -> Self {
+        self.time_hooks = time_hooks;
+        self
+    }
+
     /// Where the session is recorded: in a new file, when not given.
     #[must_use]
     pub fn record(mut self, record: Recording) -> Self {
@@ -213,9 +221,7 @@ impl HarnessBuilder {
     pub async fn start(mut self) -> Result<Harness, Error> {
         let places = self.places.take().ok_or(Error::NoPlaces)?;
         let bus = EventBus::new();
-        for sink in self.sinks.drain(..) {
-            bus.add(sink);
-        }
+        self.sinks.drain(..).for_each(|sink| bus.add(sink));
         let (models, choice) = self.models(&places)?;
         let permissions = self.permissions(&places, &bus)?;
         let subagents = Arc::new(Subagents::default());
@@ -321,6 +327,7 @@ impl HarnessBuilder {
             load_timeout: self.settings.mods.load_timeout(),
             journal_dir: Some(places.home.join("journal")),
             log_file: Some(places.home.join("mods.log")),
+            time_hooks: self.time_hooks,
         })
     }
 

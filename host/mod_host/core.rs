@@ -25,13 +25,14 @@ use super::{
     observers::Observer,
     options::Options,
     registrations::{Channels, Observers, Refusal, Registrations, What},
+    timing::Timings,
     tool::ModTool,
 };
 use crate::{
     events::EventBus,
     hooks::{Handlers, HookHandler},
     tools::{Tool, ToolSet},
-    ui::Ui,
+    ui::{Headless, Ui},
 };
 
 /// The number of a registration that was refused: disposing it does nothing.
@@ -62,6 +63,28 @@ pub struct ModHostConfig {
     pub journal_dir: Option<PathBuf>,
     /// Where the lines go that mods log; `None` drops them.
     pub log_file: Option<PathBuf>,
+    /// Whether [`super::ModHost::hook_timings`] knows something.
+    pub time_hooks: bool,
+}
+
+impl ModHostConfig {
+    /// A host in `cwd` without tools, files, options and limits but the one for loading, and with nobody to
+    /// ask.
+    pub fn alone(cwd: impl Into<Arc<Path>>, load_timeout: Duration) -> Self {
+        Self {
+            bus: EventBus::new(),
+            ui: Arc::new(Headless),
+            tools: Arc::default(),
+            cwd: cwd.into(),
+            options: BTreeMap::new(),
+            hook_timeout: None,
+            tool_timeout: None,
+            load_timeout,
+            journal_dir: None,
+            log_file: None,
+            time_hooks: false,
+        }
+    }
 }
 
 pub(crate) struct Core {
@@ -77,6 +100,7 @@ pub(crate) struct Core {
     pub(crate) listener_faults: Arc<ListenerFaults>,
     /// Whether the constructors of a library are running.
     pub(crate) constructing: AtomicBool,
+    pub(crate) timings: Option<Arc<Timings>>,
     registrations: Registrations,
     tools: Arc<ToolSet>,
     options: Options,
@@ -101,6 +125,7 @@ impl Core {
             tool_timeout: config.tool_timeout,
             listener_faults: Arc::default(),
             constructing: AtomicBool::new(false),
+            timings: config.time_hooks.then(Arc::default),
             registrations: Registrations::default(),
             tools: config.tools,
             options: Options::new(config.options),
@@ -158,6 +183,10 @@ impl Core {
         owner: &Arc<ModIdentity>,
         handler: Arc<dyn HookHandler>,
     ) -> Result<u64, String> {
+        let handler = match &self.timings {
+            Some(timings) => timings.watch(owner, handler),
+            None => handler,
+        };
         self.register(owner, What::Hooks(handler))
     }
 

@@ -1,6 +1,6 @@
 //! A core without a harness around it, for the tests of what mods do and ask.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use mod_interface::abi::{Frame, OwnFrame};
 
@@ -9,7 +9,6 @@ use super::{
     frame::{ModFrame, Question},
     identity::ModIdentity,
 };
-use crate::{events::EventBus, tools::ToolSet, ui::Headless};
 
 /// A core, and frames of one mod of it.
 pub(crate) struct World {
@@ -22,16 +21,9 @@ impl World {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let config = ModHostConfig {
-            bus: EventBus::new(),
-            ui: Arc::new(Headless),
-            tools: Arc::<ToolSet>::default(),
-            cwd: dir.path().into(),
-            options: BTreeMap::new(),
-            hook_timeout: None,
             tool_timeout: Some(Duration::from_secs(600)),
-            load_timeout: Duration::from_secs(1),
-            journal_dir: None,
             log_file: Some(dir.path().join("mods.log")),
+            ..ModHostConfig::alone(dir.path(), Duration::from_secs(1))
         };
         let core = Arc::new(Core::new(config, tokio::runtime::Handle::current()));
         Self { core, owner: Arc::new(ModIdentity::new(0, "a")), dir }

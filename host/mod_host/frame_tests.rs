@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 use mod_interface::{
     abi::{Frame, OwnFrame},
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::{events::EventBus, hooks::Scope, mod_host::ModHostConfig, tools::ToolSet, ui::Headless};
+use crate::{events::EventBus, hooks::Scope, mod_host::ModHostConfig};
 
 const TEXTS: [TextField; 13] = [
     TextField::ModName,
@@ -48,18 +48,8 @@ struct World {
 impl World {
     fn new() -> Self {
         let bus = EventBus::new();
-        let config = ModHostConfig {
-            bus: bus.clone(),
-            ui: Arc::new(Headless),
-            tools: Arc::<ToolSet>::default(),
-            cwd: Path::new("/w").into(),
-            options: BTreeMap::new(),
-            hook_timeout: None,
-            tool_timeout: None,
-            load_timeout: Duration::from_secs(1),
-            journal_dir: None,
-            log_file: None,
-        };
+        let alone = ModHostConfig::alone(Path::new("/w"), Duration::from_secs(1));
+        let config = ModHostConfig { bus: bus.clone(), ..alone };
         let core = Arc::new(Core::new(config, tokio::runtime::Handle::current()));
         Self { core, bus, cancel: CancellationToken::new() }
     }

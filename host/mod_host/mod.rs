@@ -7,12 +7,13 @@
 //! * `adapter` is the one way into a mod; `frame` and `services` are all that a mod can ask back.
 //! * `listener` is told something synchronously: `observers` of events, and `channels` between mods.
 //! * `registrations` keeps what mods registered, in registration order.
-//! * `journal` and `watchdog` know which mod runs now.
+//! * `journal` and `watchdog` know which mod runs now; `timing` what the hooks took, where that was asked for.
 //!
 //! One bad mod never stops the others, and never leaves anything registered. No library is unloaded.
 
 mod abi_check;
 mod adapter;
+mod bench;
 mod built;
 mod channels;
 mod checked;
@@ -35,6 +36,7 @@ mod options;
 mod plan;
 mod registrations;
 mod services;
+mod timing;
 mod tool;
 mod trial;
 mod trust;
@@ -52,16 +54,18 @@ pub use mod_interface::abi::ModRootRef as BuiltIn;
 use mod_interface::types::NoticeLevel;
 use serde::Serialize;
 
-pub(crate) use self::{checked::in_order, options::nearest};
 pub use self::{
+    bench::{BENCH_TIME, Bench, BenchConfig, Measured, Opened, Spread},
     commands::{CommandSpec, ModCommand},
     core::ModHostConfig,
     error::LoadError,
     load::host_facts,
     plan::{Code, Expected, LeftOut, Lookup, Origin, Plan, Planned},
+    timing::HookTiming,
     trial::{Trial, trials},
     trust::{ProjectMods, project_hashes},
 };
+pub(crate) use self::{checked::in_order, options::nearest};
 use self::{
     core::Core,
     identity::ModIdentity,
@@ -239,6 +243,12 @@ impl ModHost {
     pub fn mods(&self) -> Vec<(LoadedMod, Registered)> {
         let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).clone();
         loaded.into_iter().map(|(identity, loaded)| (loaded, self.registered(&identity))).collect()
+    }
+
+    /// What the hooks of each mod took so far, in load order; nothing unless
+    /// [`ModHostConfig::time_hooks`] is set.
+    pub fn hook_timings(&self) -> Vec<HookTiming> {
+        self.core.timings.as_ref().map(|timings| timings.rows()).unwrap_or_default()
     }
 
     fn registered(&self, owner: &ModIdentity) -> Registered {

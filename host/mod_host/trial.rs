@@ -15,7 +15,7 @@ use super::{
     LoadError, LoadedMod, ModHost, ModHostConfig, Origin, Planned, Registered, host_facts, in_order,
     load::Ready, plan,
 };
-use crate::{events::EventBus, tools::ToolSet, ui::Headless};
+use crate::events::EventBus;
 
 /// What a library did when it was loaded.
 #[derive(Debug, Serialize)]
@@ -56,18 +56,7 @@ async fn trial(ready: Ready, cwd: PathBuf, limit: Duration) -> Result<Trial, Loa
             told.lock().unwrap_or_else(PoisonError::into_inner).push(error.clone());
         }
     }));
-    let host = ModHost::new(ModHostConfig {
-        bus,
-        ui: Arc::new(Headless),
-        tools: Arc::new(ToolSet::default()),
-        cwd: cwd.into(),
-        options: std::collections::BTreeMap::new(),
-        hook_timeout: None,
-        tool_timeout: None,
-        load_timeout: limit,
-        journal_dir: None,
-        log_file: None,
-    });
+    let host = ModHost::new(ModHostConfig { bus, ..ModHostConfig::alone(cwd, limit) });
     host.load_one(ready, &|_| false).await?;
     let (loaded, registered) = host.mods().remove(0);
     let warnings = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));

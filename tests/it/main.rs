@@ -33,6 +33,7 @@ mod mod_calls;
 #[cfg(target_os = "linux")]
 mod mod_options;
 mod mods;
+mod mods_bench;
 mod mods_commands;
 #[cfg(target_os = "linux")]
 mod mods_json;
@@ -63,6 +64,7 @@ mod sessions;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;
+mod timing;
 mod tool_input;
 #[cfg(target_os = "linux")]
 mod trust;

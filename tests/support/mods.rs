@@ -11,7 +11,6 @@ use host::{
     hooks::{HookRunner, Scope},
     mod_host::{Code, Loaded, ModHost, ModHostConfig, Origin, Plan, Planned},
     tools::ToolSet,
-    ui::Headless,
 };
 use mod_interface::{
     abi::ModRootRef,
@@ -41,15 +40,8 @@ impl Host {
         bus.add(Arc::new(move |event: &AgentEvent| kept.lock().unwrap().push(event.clone())));
         let mut config = ModHostConfig {
             bus: bus.clone(),
-            ui: Arc::new(Headless),
             tools: Arc::clone(&tools),
-            cwd: Path::new("/").into(),
-            options: Default::default(),
-            hook_timeout: None,
-            tool_timeout: None,
-            load_timeout: Duration::from_secs(30),
-            journal_dir: None,
-            log_file: None,
+            ..ModHostConfig::alone(Path::new("/"), Duration::from_secs(30))
         };
         change(&mut config);
         let mods = Arc::new(ModHost::new(config));

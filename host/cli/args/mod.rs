@@ -1,3 +1,4 @@
+mod bench;
 mod mods;
 
 use std::{
@@ -14,9 +15,11 @@ use crate::{
 };
 
 pub(super) use mods::{
-    AddArgs, Fetching, InspectArgs, ListArgs, LockArgs, ModsCommand, PackArgs, RemoveArgs, TrustArgs,
+    AddArgs, Common, Fetching, InspectArgs, ListArgs, LockArgs, ModsCommand, PackArgs, RemoveArgs, TrustArgs,
     UntrustArgs, UpdateArgs, VerifyArgs,
 };
+
+pub(super) use bench::{BenchArgs, BenchOneArgs, Effort};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,7 +41,8 @@ Examples:
   cmd mods list
   cmd mods update --latest
   cmd mods remove owner/repo
-  cmd mods inspect ./target/release/libmy_mod.so";
+  cmd mods inspect ./target/release/libmy_mod.so
+  cmd mods bench ./target/release/libmy_mod.so";
 
 /// What was typed.
 #[derive(Debug, Parser)]
@@ -97,6 +101,10 @@ pub(super) struct RunArgs {
     /// Load no mods but the built-in ones
     #[arg(help_heading = "Mods", long, conflicts_with = "mods")]
     pub(super) no_mods: bool,
+
+    /// Also print at the end what each mod's hooks took: calls, faults, and the time in the mod's code
+    #[arg(help_heading = "Mods", long, requires = "print")]
+    pub(super) mod_timing: bool,
 
     /// Stop after this many turns
     #[arg(long, value_name = "N", value_parser = at_least_one)]

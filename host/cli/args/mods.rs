@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::Workspace;
+use super::{BenchArgs, BenchOneArgs, Workspace};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModsCommand {
@@ -24,8 +24,14 @@ pub(crate) enum ModsCommand {
     Untrust(UntrustArgs),
     /// Show what a library or a mod's folder says about itself, without running it
     Inspect(InspectArgs),
+    /// Measure what each hook of a mod takes
+    #[command(after_help = super::bench::HELP)]
+    Bench(BenchArgs),
     /// Build a mod and pack it into an archive
     Pack(PackArgs),
+    /// Measure one hook in this process, or the loading, and print it as JSON
+    #[command(hide = true)]
+    BenchOne(BenchOneArgs),
     /// Load mods and print what each registered, as a line of JSON
     #[command(hide = true)]
     TrialLoad {
@@ -50,8 +56,9 @@ impl ModsCommand {
             Self::Trust(args) => args.common.json,
             Self::Untrust(args) => args.common.json,
             Self::Inspect(args) => args.json,
+            Self::Bench(args) => args.common.json,
             Self::Pack(args) => args.json,
-            Self::TrialLoad { .. } => false,
+            Self::BenchOne(_) | Self::TrialLoad { .. } => false,
         }
     }
 
@@ -64,6 +71,8 @@ impl ModsCommand {
             | Self::Lock(_)
             | Self::Untrust(_)
             | Self::Inspect(_)
+            | Self::Bench(_)
+            | Self::BenchOne(_)
             | Self::Pack(_)
             | Self::TrialLoad { .. } => false,
         }

@@ -22,13 +22,13 @@ fn the_definition_is_sound() {
 fn a_session_takes_all_its_arguments() {
     let run = parse(
         "cmd -p hi --model a/b --output-format stream-json --mod x.so --mod y --mod-option a=b --mod-option c.d==e \
-         --max-turns 3 --permission-mode accept-edits --allow a --allow b(c) --deny d --cwd w --no-session --verbose",
+         --mod-timing --max-turns 3 --permission-mode accept-edits --allow a --allow b(c) --deny d --cwd w --no-session --verbose",
     )
     .run;
     assert_eq!(
         format!("{run:?}"),
         "RunArgs { print: Some(\"hi\"), model: Some(\"a/b\"), output_format: StreamJson, mods: [\"x.so\", \"y\"], \
-         mod_options: [(\"a\", \"b\"), (\"c.d\", \"=e\")], no_mods: false, max_turns: Some(3), \
+         mod_options: [(\"a\", \"b\"), (\"c.d\", \"=e\")], no_mods: false, mod_timing: true, max_turns: Some(3), \
          permission_mode: Some(AcceptEdits), dangerously_skip_permissions: false, allow: [\"a\", \"b(c)\"], \
          deny: [\"d\"], latest: false, resume: None, no_session: true, verbose: true, workspace: Workspace { cwd: Some(\"w\") } }"
     );
@@ -110,6 +110,8 @@ Mods:
                                  folder, or a built cargo package. May be repeated
       --mod-option <NAME=VALUE>  Give a mod's flag a value. May be repeated
       --no-mods                  Load no mods but the built-in ones
+      --mod-timing               Also print at the end what each mod's hooks took: calls, faults,
+                                 and the time in the mod's code
 
 Permissions:
       --permission-mode <MODE>        What may run unasked [possible values: default, plan,
@@ -156,6 +158,7 @@ Commands:
   trust    Trust the mods that the workspace has now, or the new key of a package
   untrust  Take the trust in the workspace back
   inspect  Show what a library or a mod's folder says about itself, without running it
+  bench    Measure what each hook of a mod takes
   pack     Build a mod and pack it into an archive
 
 Options:
@@ -170,6 +173,7 @@ Examples:
   cmd mods update --latest
   cmd mods remove owner/repo
   cmd mods inspect ./target/release/libmy_mod.so
+  cmd mods bench ./target/release/libmy_mod.so
 "#
     );
 }

@@ -1,6 +1,7 @@
 //! The `mods` commands: one file each, each with a [`Report`](super::output::Report) of what came of it.
 
 mod add;
+mod bench;
 mod build;
 mod found;
 mod inspect;
@@ -56,12 +57,14 @@ impl Context<'_> {
             ModsCommand::List(args) => self.list(args).await,
             ModsCommand::Pack(args) => self.pack(args),
             ModsCommand::Inspect(args) => self.inspect(args),
+            ModsCommand::Bench(args) => self.bench(args).await,
             ModsCommand::Verify(args) => self.verify(args).await,
             ModsCommand::Update(args) => self.update(args).await,
             ModsCommand::Remove(args) => self.remove(args),
             ModsCommand::Lock(args) => self.lock(args),
             ModsCommand::Trust(args) => self.trust(args).await,
             ModsCommand::Untrust(args) => self.untrust(args),
+            ModsCommand::BenchOne(args) => bench::one(self.streams.out, self.process, args).await,
             ModsCommand::TrialLoad { paths, limit_ms } => {
                 let limit = Duration::from_millis(*limit_ms);
                 let paths = paths.iter().map(|path| self.typed(path)).collect();

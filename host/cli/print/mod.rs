@@ -1,7 +1,8 @@
 //! Print mode: one prompt, one answer.
 //!
 //! What stands on standard output is the format's alone: a text, one JSON object, or one JSON object a
-//! line. A run that could not begin keeps to that: `json` is still one object, its `error` set and its
+//! line. With `--mod-timing`, what the hooks took is a table on standard error, the field `modTiming`, or the last
+//! line, which is no event of the run: `mod_timing`. A run that could not begin keeps to that: `json` is still one object, its `error` set and its
 //! `result` null, and the last line of `stream-json` is a `run_error`. A wrong command line alone leaves
 //! it empty.
 
@@ -9,6 +10,7 @@ mod lines;
 mod printer;
 #[cfg(test)]
 mod tests;
+mod timing;
 
 use std::{
     io::{self, Write},
@@ -87,7 +89,7 @@ impl Printer {
     fn finished(&self, finished: Result<Finished, BoxError>) -> Exit {
         match finished {
             Ok(finished) => {
-                self.end(&finished.ended);
+                self.end(&finished.ended, finished.mod_timing.as_deref());
                 exit(&finished)
             }
             Err(error) => {

@@ -4,7 +4,7 @@ use mod_interface::types::{AgentEvent, EventPayload, MAIN_AGENT, NoticeLevel, Ru
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::lines::Lines;
+use super::{lines::Lines, timing};
 use crate::{
     cli::{
         args::OutputFormat,
@@ -12,6 +12,7 @@ use crate::{
         request::Ended,
     },
     events::EventSink,
+    mod_host::HookTiming,
 };
 
 /// Turns a run's events into lines, in one of the three formats.
@@ -73,13 +74,13 @@ impl Printer {
             OutputFormat::StreamJson => self.emit(&AgentEvent { payload, agent_id: MAIN_AGENT.into() }),
             OutputFormat::Json => {
                 self.emit(&AgentEvent { payload, agent_id: MAIN_AGENT.into() });
-                self.summary(Value::Null, None);
+                self.summary(Value::Null, None, None);
             }
         }
     }
 
-    /// Prints what came of the run.
-    pub(super) fn end(&self, ended: &Ended) {
+    /// Prints what came of the run, and what the hooks took.
+    pub(super) fn end(&self, ended: &Ended, timing: Option<&[HookTiming]>) {
         match (self.format, ended) {
             (OutputFormat::Text, Ended::Run(result)) => {
                 if let Some(line) = early_end(result) {
@@ -91,17 +92,31 @@ impl Printer {
                 self.text(message.as_deref().unwrap_or_default())
             }
             (OutputFormat::StreamJson, _) => {}
-            (OutputFormat::Json, Ended::Run(result)) => self.summary(json!(result), None),
-            (OutputFormat::Json, Ended::Handled(message)) => self.summary(Value::Null, message.as_deref()),
+            (OutputFormat::Json, Ended::Run(result)) => self.summary(json!(result), None, timing),
+            (OutputFormat::Json, Ended::Handled(message)) => {
+                self.summary(Value::Null, message.as_deref(), timing)
+            }
+        }
+        match (self.format, timing) {
+            (OutputFormat::Text, Some(timing)) => {
+                timing::table(timing).into_iter().for_each(|line| self.lines.err(line));
+            }
+            (OutputFormat::StreamJson, Some(timing)) => {
+                self.lines.out(json!({ "type": "mod_timing", "hooks": timing }).to_string());
+            }
+            (OutputFormat::Json, _) | (_, None) => {}
         }
     }
 
     /// Prints the one object of the JSON format.
-    fn summary(&self, result: Value, message: Option<&str>) {
+    fn summary(&self, result: Value, message: Option<&str>, timing: Option<&[HookTiming]>) {
         let mut summary = json!(*self.seen.lock().unwrap_or_else(PoisonError::into_inner));
         summary["result"] = result;
         if let Some(message) = message {
             summary["message"] = message.into();
+        }
+        if let Some(timing) = timing {
+            summary["modTiming"] = json!(timing);
         }
         self.lines.out(summary.to_string());
     }

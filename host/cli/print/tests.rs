@@ -17,7 +17,9 @@ fn scripted(events: Vec<AgentEvent>, ended: Result<Ended, &'static str>) -> Box<
         let (events, ended) = (events.clone(), ended.clone());
         Box::pin(async move {
             events.iter().for_each(|event| sink.emit(event));
-            ended.map(|ended| Finished { ended, mods_not_loaded: 0 }).map_err(BoxError::from)
+            ended
+                .map(|ended| Finished { ended, mods_not_loaded: 0, mod_timing: None })
+                .map_err(BoxError::from)
         })
     })
 }
@@ -58,6 +60,7 @@ fn request() -> RunRequest {
         allow: Vec::new(),
         deny: Vec::new(),
         record: Recording::New,
+        mod_timing: false,
     }
 }
 
@@ -279,7 +282,11 @@ fn a_reader_that_goes_away_interrupts_the_run() {
         Box::pin(async move {
             sink.emit(&main_event(EventPayload::MessageStart {}));
             cancel.cancelled().await;
-            Ok(Finished { ended: Ended::Run(result(StopReason::Interrupted)), mods_not_loaded: 0 })
+            Ok(Finished {
+                ended: Ended::Run(result(StopReason::Interrupted)),
+                mods_not_loaded: 0,
+                mod_timing: None,
+            })
         })
     };
     let (reader, out) = io::pipe().unwrap();
@@ -295,7 +302,11 @@ fn a_reader_that_goes_away_interrupts_the_run() {
 fn a_run_without_a_mod_that_it_should_have_had_is_no_success() {
     let run = |_, _, _| -> BoxFuture<'static, _> {
         Box::pin(async {
-            Ok(Finished { ended: Ended::Run(result(StopReason::EndTurn)), mods_not_loaded: 1 })
+            Ok(Finished {
+                ended: Ended::Run(result(StopReason::EndTurn)),
+                mods_not_loaded: 1,
+                mod_timing: None,
+            })
         })
     };
     let format = OutputFormat::Text;

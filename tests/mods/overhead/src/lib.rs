@@ -1,11 +1,11 @@
-//! The job that `benches/hook_overhead` measures: looks at a tool's name, and has no opinion. By option
-//! `overhead.form` as a plain closure (`sync`), as one that is ready at once (`ready`), or as one that is
-//! pending at its first poll (`pending`).
+//! The jobs that `benches/hook_overhead` measures, by the option `overhead.job`; without one it looks at a tool's
+//! name. By `overhead.form` each is a plain closure (`sync`), one that is ready at once (`ready`), or one that is
+//! pending at its first poll (`pending`). It is registered as often as `overhead.times` says.
 #![forbid(unsafe_code)]
 
 use std::{
     future::poll_fn,
-    task::{Context, Poll},
+    task::{Context as Waking, Poll},
 };
 
 use mod_interface::prelude::*;
@@ -15,29 +15,89 @@ export_mod!(overhead);
 /// The name that the hook looks for.
 pub const NEVER: &str = "a_tool_that_is_never_called";
 
+/// What a hook that writes says.
+pub const SAID: &str = "a text of some length, as they are";
+
+/// The input of a shell command.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub struct Shell {
+    /// The command line.
+    pub command: String,
+    /// What it is for.
+    pub description: String,
+    /// How long it may take.
+    pub timeout_ms: u64,
+}
+
 /// The factory; public for the benchmark's compiled-in form.
 pub async fn overhead(cmd: ModApi) -> Result<()> {
-    let form = cmd.get_flag("form")?.unwrap_or_default();
-    let hooks = Hooks::new();
-    let hooks = match form.as_str() {
-        "sync" => hooks.before_tool_call_sync(|call, _ctx| Ok(judge(call))),
-        "pending" => hooks.before_tool_call(|call, _ctx| async move {
-            pending_once().await;
-            Ok(judge(&call))
-        }),
-        _ => hooks.before_tool_call(|call, _ctx| async move { Ok(judge(&call)) }),
-    };
-    cmd.hooks(hooks)?;
+    let flag = |name| cmd.get_flag(name).map(Option::unwrap_or_default);
+    let (job, form, times) = (flag("job")?, flag("form")?, flag("times")?);
+    for _ in 0..times.parse().unwrap_or(1) {
+        cmd.hooks(hooks(&job, &form))?;
+    }
     Ok(())
 }
 
-fn judge(call: &ToolCall) -> Option<BeforeToolCall> {
-    (call.tool_name() == NEVER).then(|| BeforeToolCall::block("never"))
+/// Registers `$answer` at a hook, in the form that `$form` names.
+macro_rules! in_form {
+    ($form:expr, $hook:ident, $sync:ident, $answer:expr) => {
+        match $form {
+            "sync" => Hooks::new().$sync(|view, _ctx| $answer(view)),
+            "pending" => Hooks::new().$hook(|view, _ctx| async move {
+                pending_once().await;
+                $answer(&view)
+            }),
+            _ => Hooks::new().$hook(|view, _ctx| async move { $answer(&view) }),
+        }
+    };
+}
+
+fn hooks(job: &str, form: &str) -> Hooks {
+    match job {
+        "typed" => in_form!(form, before_tool_call, before_tool_call_sync, typed),
+        "rewrite" => in_form!(form, before_tool_call, before_tool_call_sync, rewrite),
+        "last message" => in_form!(form, transform_context, transform_context_sync, last_message),
+        "append" => in_form!(form, transform_context, transform_context_sync, append),
+        "turn" => in_form!(form, on_turn_end, on_turn_end_sync, turn),
+        "state" => in_form!(form, on_turn_end, on_turn_end_sync, state),
+        _ => in_form!(form, before_tool_call, before_tool_call_sync, name),
+    }
+}
+
+fn name(call: &ToolCall) -> Result<Option<BeforeToolCall>> {
+    Ok((call.tool_name() == NEVER).then(|| BeforeToolCall::block("never")))
+}
+
+fn typed(call: &ToolCall) -> Result<Option<BeforeToolCall>> {
+    let shell: Shell = call.input()?;
+    Ok((shell.command == NEVER).then(|| BeforeToolCall::block("never")))
+}
+
+fn rewrite(_: &ToolCall) -> Result<Option<BeforeToolCall>> {
+    Ok(Some(BeforeToolCall::rewrite(json!({ "command": SAID }))))
+}
+
+fn last_message(context: &Context) -> Result<Vec<MessageEdit>> {
+    let never = context.last_message().is_some_and(|message| message.role() == Role::Assistant);
+    Ok(if never { vec![MessageEdit::Append { message: Message::user(SAID) }] } else { Vec::new() })
+}
+
+fn append(_: &Context) -> Result<Vec<MessageEdit>> {
+    Ok(vec![MessageEdit::Append { message: Message::user(SAID) }])
+}
+
+fn turn(turn: &TurnEnd) -> Result<StatePatch> {
+    Ok(if turn.had_tool_calls() { StatePatch::default() } else { StatePatch::mod_state(json!(0)) })
+}
+
+fn state(turn: &TurnEnd) -> Result<StatePatch> {
+    Ok(StatePatch::mod_state(json!(turn.turn_number())))
 }
 
 async fn pending_once() {
     let mut polled = false;
-    poll_fn(move |cx: &mut Context<'_>| {
+    poll_fn(move |cx: &mut Waking<'_>| {
         if std::mem::replace(&mut polled, true) {
             return Poll::Ready(());
         }
