@@ -156,6 +156,7 @@ impl Harness {
             let text = format!("a listener is too busy, and was not told all events: {untold} left out");
             self.bus.main().notice(NoticeLevel::Warning, text);
         }
+        self.mods.ended_well();
     }
 
     /// Binds the session: `session_start`, then `on_session_start`.

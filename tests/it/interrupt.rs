@@ -110,6 +110,11 @@ fn misbehave(folders: &Folders, at: &str, how: &str) -> Program {
     folders.play(&scenario, &[&["--output-format", "stream-json"], &mods[..]].concat())
 }
 
+/// How many journals the next start would look into.
+fn journals(folders: &Folders) -> usize {
+    std::fs::read_dir(folders.home().join("journal")).unwrap().count()
+}
+
 #[test]
 fn a_mod_that_never_answers_is_given_up_soon_after_an_interruption() {
     let cases = [
@@ -143,6 +148,7 @@ fn a_mod_that_never_answers_is_given_up_soon_after_an_interruption() {
         for line in folders.session_lines() {
             assert_ne!(line["type"], "rewrite");
         }
+        assert_eq!(journals(&folders), 0, "{at}: it ended well, although the mod is still inside");
     }
 }
 
