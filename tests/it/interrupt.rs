@@ -256,6 +256,20 @@ fn a_constructor_that_never_returns_ends_the_start_and_not_the_program_for_ever(
     assert_eq!(ran.events(), [json!({ "type": "run_error", "error": told, "agentId": "main" })]);
 }
 
+/// As `timeout` does it, which signals its child and then the group.
+#[test]
+fn a_signal_that_comes_twice_interrupts_once() {
+    let folders = Folders::new();
+    let running = misbehave(&folders, "tool", "hang").start();
+    running.wait_for_out(|out| out.contains("tool_running"));
+    // Two of a kind could be one for the system.
+    running.signal(Signal::TERM);
+    running.signal(Signal::INT);
+    let ran = running.end();
+    assert_eq!((ran.code(), &*ran.stderr), (1, HINT));
+    assert_eq!(last_kinds(&ran, 3), ["interrupted", "run_end", "session_shutdown"]);
+}
+
 #[test]
 fn a_second_signal_ends_the_process_at_once() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
@@ -264,8 +278,8 @@ fn a_second_signal_ends_the_process_at_once() {
         running.wait_for_out(|out| out.contains("tool_queued"));
         running.signal(signal);
         running.wait_for_err(|err| err == HINT);
+        running.signal_again(signal);
         let start = Instant::now();
-        running.signal(signal);
         let ran = running.end();
         assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
         assert_eq!((ran.code(), &*ran.stderr), (code, HINT));
@@ -282,7 +296,7 @@ fn a_second_signal_kills_what_does_not_listen() {
     running.wait_for_out(|out| out.contains("tool_update"));
     running.signal(Signal::INT);
     running.wait_for_err(|err| err == HINT);
-    running.signal(Signal::INT);
+    running.signal_again(Signal::INT);
     let ran = running.end();
     assert_eq!((ran.code(), folders.processes()), (130, vec![]));
 }
