@@ -168,7 +168,9 @@ fn a_mod_that_does_not_let_go_at_the_end_is_named_and_given_up() {
         // Its own limit is sixty seconds.
         assert!(start.elapsed() < Duration::from_secs(12), "{at}: {:?}", start.elapsed());
         assert_eq!((ran.code(), &*ran.stderr), (1, HINT), "{at}");
-        let told = format!("mod:misbehaving is given up: its {at} is not done 5 s after the interruption");
+        let told = format!(
+            "mod:misbehaving is given up: its {at} is not done in the 5 s that all mods share for it after an interruption"
+        );
         let notice = json!({ "type": "notice", "level": "warning", "message": told, "agentId": "main" });
         assert_eq!(ran.events_of("notice"), [notice], "{at}");
         assert_eq!(last_kinds(&ran, 1), ["session_shutdown"], "{at}");
