@@ -12,7 +12,7 @@ mod recording;
 mod rules;
 mod toolbox;
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use mod_interface::types::{
@@ -34,6 +34,9 @@ pub use builder::{HarnessBuilder, ModelAccess};
 pub use recording::Recording;
 
 pub use crate::session::Earlier;
+
+/// How long the end waits for who listens to events and is still busy.
+const LISTENERS: Duration = Duration::from_secs(2);
 
 /// Why a harness cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -175,7 +178,8 @@ impl Harness {
     }
 
     /// Tears the session down: `on_session_end`, awaited, then `session_shutdown`. Where the token of
-    /// [`HarnessBuilder::cancel`] has fired or fires, it is not awaited for long.
+    /// [`HarnessBuilder::cancel`] has fired or fires, it is not awaited for long. Nor is a sink that is still
+    /// busy with earlier events: what it was not told is counted in a notice.
     pub async fn end(self, reason: SessionEndReason) {
         for option in self.mods.unasked_options() {
             let text = format!("no mod asked for this option: --mod-option {option}");
@@ -186,6 +190,12 @@ impl Harness {
         hooks.round(self.mods.handlers(), 0).on_session(&state, SessionChange::End(reason)).await;
         self.mods.report_repeated_faults(&self.bus.main());
         self.bus.main().emit(EventPayload::SessionShutdown { reason });
+        let untold = self.bus.settle(LISTENERS).await;
+        if untold > 0 {
+            let text = format!("a listener is too busy, and was not told all events: {untold} left out");
+            self.bus.main().notice(NoticeLevel::Warning, text);
+        }
+        self.mods.ended_well();
     }
 
     /// Binds the session: `session_start`, then `on_session_start`.

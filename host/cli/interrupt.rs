@@ -7,7 +7,7 @@ use std::{
         atomic::{AtomicBool, AtomicI32, Ordering::Relaxed},
     },
     thread::{self, Thread},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use signal_hook::{consts::signal, low_level};
@@ -18,6 +18,10 @@ use crate::process;
 
 /// How long a start that was interrupted may take to end by itself; hooks have two seconds of it.
 const START: Duration = Duration::from_secs(4);
+
+/// What comes this soon after the first signal has the same cause: `timeout` signals its child and then the
+/// whole group, and a terminal that closes tells both the shell and its children.
+const ECHO: Duration = Duration::from_millis(500);
 
 /// Interrupts the work at the first signal, so that it can end cleanly, and ends the process with all that it
 /// has started at the second, with the code that shells expect of a program that a signal ended. Before the
@@ -33,20 +37,49 @@ pub(super) fn interrupt_on_signal(
     let signals = signals()?;
     let first = Arc::new(AtomicI32::new(0));
     let given_up = end_of_start(Arc::clone(&first), begun)?;
+    let mut heard = Heard::default();
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         // What waking a task needs is made now.
         let _none = Handle::try_current();
         for number in signals {
-            if cancel.is_cancelled() {
-                end(number);
+            match heard.hear(Instant::now(), cancel.is_cancelled()) {
+                Meaning::Interrupt => {
+                    anstream::eprintln!("interrupting {what}; once more ends it at once");
+                    first.store(number, Relaxed);
+                    given_up.unpark();
+                    cancel.cancel();
+                }
+                Meaning::Echo => {}
+                Meaning::End => end(number),
             }
-            anstream::eprintln!("interrupting {what}; once more ends it at once");
-            first.store(number, Relaxed);
-            given_up.unpark();
-            cancel.cancel();
         }
     })?;
     Ok(())
+}
+
+/// What a signal is meant to say.
+#[derive(Debug, PartialEq, Eq)]
+enum Meaning {
+    Interrupt,
+    Echo,
+    End,
+}
+
+/// When the first signal came.
+#[derive(Default)]
+struct Heard(Option<Instant>);
+
+impl Heard {
+    fn hear(&mut self, now: Instant, interrupted: bool) -> Meaning {
+        match self.0 {
+            Some(first) if now.saturating_duration_since(first) < ECHO => Meaning::Echo,
+            None if !interrupted => {
+                self.0 = Some(now);
+                Meaning::Interrupt
+            }
+            _ => Meaning::End,
+        }
+    }
 }
 
 /// Makes the thread that ends a start which does not end by itself once it is interrupted.
@@ -110,6 +143,16 @@ fn is_ignored(number: i32, status: &str) -> bool {
 #[cfg(unix)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signal_that_follows_at_once_is_the_same_one_and_a_later_one_is_the_second() {
+        let start = Instant::now();
+        let mut heard = Heard::default();
+        let mut hear = |millis, interrupted| heard.hear(start + Duration::from_millis(millis), interrupted);
+        let meanings = [hear(0, false), hear(0, true), hear(499, true), hear(500, true)];
+        assert_eq!(meanings, [Meaning::Interrupt, Meaning::Echo, Meaning::Echo, Meaning::End]);
+        assert_eq!(Heard::default().hear(start, true), Meaning::End, "something else has interrupted it");
+    }
 
     #[test]
     fn a_signal_is_ignored_where_its_bit_is_set() {

@@ -42,6 +42,9 @@ const WORKERS: usize = 2;
 
 /// Does what the command line says, and gives the exit code: 0 for a run that came to its own end or a
 /// command that worked, 2 for a wrong command line, 1 for everything else.
+///
+/// It is the whole program, so it is run once, and the process ends after it: child processes that still run are
+/// killed, and no harness of this process can start another one.
 pub fn run(process: &Process) -> u8 {
     let cli = match Cli::try_parse_from(&process.args) {
         Ok(cli) => cli,

@@ -8,8 +8,12 @@
 
 mod turn;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
+use futures::future::join_all;
 use mod_interface::types::{AgentEvent, EventPayload, MAIN_AGENT, NoticeLevel};
 
 use turn::InTurn;
@@ -50,10 +54,22 @@ impl EventBus {
     /// Tells every sink. No lock is held while they are told. One that another thread is telling something
     /// is told this by that thread, right behind.
     pub fn emit(&self, event: &AgentEvent) {
-        let sinks = self.sinks.read().unwrap_or_else(PoisonError::into_inner).clone();
-        for sink in &*sinks {
+        for sink in &*self.sinks() {
             sink.tell(event);
         }
+    }
+
+    /// Waits until every sink was told all that was raised, for as long as `limit`, and gives how many events
+    /// were not told to a sink: it is still busy, or was for too long. For the end of a session.
+    pub async fn settle(&self, limit: Duration) -> usize {
+        let sinks = self.sinks();
+        // What is late is counted.
+        let _late = tokio::time::timeout(limit, join_all(sinks.iter().map(|sink| sink.settle()))).await;
+        sinks.iter().map(|sink| sink.untold()).sum()
+    }
+
+    fn sinks(&self) -> Sinks {
+        self.sinks.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// An emitter for the events of `agent_id`.

@@ -22,6 +22,12 @@ const NOBODY: usize = 0;
 const LOOKS: u32 = 10;
 const BETWEEN_LOOKS: Duration = Duration::from_micros(100);
 
+/// How often it is looked whether all was told, at the end.
+const LOOK_AT_THE_END: Duration = Duration::from_millis(5);
+
+/// How many events may wait for a sink that is busy; the oldest beyond that are lost.
+const WAITING: usize = 4096;
+
 /// A sink that is told one event at a time, whichever threads raise them.
 pub(super) struct InTurn {
     sink: Arc<dyn EventSink>,
@@ -31,12 +37,19 @@ pub(super) struct InTurn {
     waiting: Mutex<VecDeque<AgentEvent>>,
     /// How much of that there is.
     left: AtomicUsize,
+    /// How many events it was never told.
+    lost: AtomicUsize,
 }
 
 impl InTurn {
     pub(super) fn new(sink: Arc<dyn EventSink>) -> Self {
-        let (teller, left) = (AtomicUsize::new(NOBODY), AtomicUsize::new(0));
-        Self { sink, teller, waiting: Mutex::default(), left }
+        Self {
+            sink,
+            teller: AtomicUsize::new(NOBODY),
+            waiting: Mutex::default(),
+            left: AtomicUsize::new(0),
+            lost: AtomicUsize::new(0),
+        }
     }
 
     /// Tells `event`. Where another thread is telling something now, that is waited for, and if it takes
@@ -53,16 +66,45 @@ impl InTurn {
                 self.sink.emit(event);
                 turn.tell_waiting();
             }
-            None => {
-                self.waiting().push_back(event.clone());
-                self.left.fetch_add(1, SeqCst);
-            }
+            None => self.leave(event.clone()),
         }
         // Between the last look at what waits and the end of a turn something may have been left.
         while self.left.load(SeqCst) > 0 {
             let Some(turn) = self.begin(me) else { return };
             turn.tell_waiting();
         }
+    }
+
+    /// Leaves an event to the teller.
+    fn leave(&self, event: AgentEvent) {
+        let mut waiting = self.waiting();
+        waiting.push_back(event);
+        if waiting.len() > WAITING {
+            waiting.pop_front();
+            self.lost.fetch_add(1, Relaxed);
+        } else {
+            self.left.fetch_add(1, SeqCst);
+        }
+    }
+
+    /// Waits until it is told nothing any more, and nothing waits. What a sink that panicked has left behind is
+    /// told here.
+    pub(super) async fn settle(&self) {
+        while !self.is_settled() {
+            tokio::time::sleep(LOOK_AT_THE_END).await;
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.begin(this_thread()).is_some_and(|turn| {
+            turn.tell_waiting();
+            self.left.load(SeqCst) == 0
+        })
+    }
+
+    /// How many events it was not told.
+    pub(super) fn untold(&self) -> usize {
+        self.left.load(SeqCst) + self.lost.load(Relaxed)
     }
 
     /// Waits a moment, so that who raises events without end cannot make another thread tell them all.
@@ -112,10 +154,14 @@ fn this_thread() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{
-        Barrier, OnceLock,
-        atomic::AtomicBool,
-        mpsc::{Receiver, Sender, channel},
+    use std::{
+        pin::pin,
+        sync::{
+            Barrier, OnceLock,
+            atomic::AtomicBool,
+            mpsc::{Receiver, Sender, channel},
+        },
+        task::Poll,
     };
 
     use mod_interface::types::{EventPayload, NoticeLevel};
@@ -243,6 +289,62 @@ mod tests {
         });
         assert_eq!(*busy.texts.lock().unwrap(), ["wait", "nested", "outer"]);
         assert_eq!(*before.texts.lock().unwrap(), ["wait", "outer", "nested"]);
+    }
+
+    #[tokio::test]
+    async fn the_end_waits_for_a_sink_that_is_busy() {
+        let bus = EventBus::new();
+        let ((begun, begins), (go, go_on)) = (channel(), channel());
+        let busy = Arc::new(Waits { bus: bus.clone(), begun, go_on: go_on.into(), texts: Mutex::default() });
+        bus.add(Arc::clone(&busy) as _);
+        let other = thread::spawn({
+            let bus = bus.clone();
+            move || say(&bus, "wait")
+        });
+        begins.recv().unwrap();
+        say(&bus, "last");
+        let mut settled = pin!(bus.settle(Duration::from_secs(60)));
+        assert_eq!(futures::poll!(&mut settled), Poll::Pending);
+        go.send(()).unwrap();
+        assert_eq!(settled.await, 0);
+        assert_eq!(*busy.texts.lock().unwrap(), ["wait", "last"]);
+        other.join().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_does_not_wait_for_ever_and_counts_what_was_not_told() {
+        let bus = EventBus::new();
+        let ((begun, begins), (go, go_on)) = (channel(), channel());
+        let busy = Arc::new(Waits { bus: bus.clone(), begun, go_on: go_on.into(), texts: Mutex::default() });
+        bus.add(Arc::clone(&busy) as _);
+        let other = thread::spawn({
+            let bus = bus.clone();
+            move || say(&bus, "wait")
+        });
+        begins.recv().unwrap();
+        (0..3).for_each(|number| say(&bus, number.to_string()));
+        let start = tokio::time::Instant::now();
+        assert_eq!(bus.settle(Duration::from_secs(2)).await, 3);
+        assert_eq!(start.elapsed(), Duration::from_secs(2));
+        drop(go);
+        other.join().unwrap();
+        assert_eq!(bus.settle(Duration::from_secs(2)).await, 0);
+    }
+
+    #[test]
+    fn what_waits_is_bounded_and_the_newest_are_kept() {
+        let sink = Arc::<Keeps>::default();
+        let in_turn = InTurn::new(Arc::clone(&sink) as _);
+        let event = |number: usize| AgentEvent {
+            payload: EventPayload::Notice { level: NoticeLevel::Info, message: number.to_string() },
+            agent_id: "main".into(),
+        };
+        (0..WAITING + 5).for_each(|number| in_turn.leave(event(number)));
+        assert_eq!(in_turn.untold(), WAITING + 5);
+        assert!(in_turn.is_settled());
+        assert_eq!(in_turn.untold(), 5);
+        let kept = (5..WAITING + 5).map(|number| number.to_string()).collect::<Vec<_>>();
+        assert_eq!(*sink.texts.lock().unwrap(), kept);
     }
 
     /// Panics at the first event.

@@ -6,7 +6,8 @@ use tokio_util::sync::CancellationToken;
 /// How long after an interruption what is still pending may take to end well.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
-/// How long after an interruption what is waited for in any case may take in all: who interrupts wants an end.
+/// How long what is waited for in any case may take in all once it was interrupted: who interrupts wants an end.
+/// It counts from when the first of it is waited for, so that a grace before it takes nothing away.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(5);
 
 /// One interruption of one run. All that is pending then shares one grace, however much it is.
@@ -86,8 +87,11 @@ mod tests {
         };
         tokio::join!(told, interrupted);
         assert_eq!(start.elapsed(), Duration::from_secs(6));
-        let given_up =
-            |id| format!("notice {id} is given up: its onSessionEnd is not done 5 s after the interruption");
+        let given_up = |id| {
+            format!(
+                "notice {id} is given up: its onSessionEnd is not done in the 5 s that all mods share for it after an interruption"
+            )
+        };
         assert_eq!(
             log.lines(),
             [

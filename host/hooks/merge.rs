@@ -143,7 +143,9 @@ impl Panel<'_> {
         let answer = self.interrupt.last(async { answer.await.unwrap_or(Err(timeout)) }).await;
         answer.unwrap_or_else(|| {
             let (id, hook, seconds) = (handler.mod_id(), self.hook, FAREWELL.as_secs());
-            let text = format!("{id} is given up: its {hook} is not done {seconds} s after the interruption");
+            let text = format!(
+                "{id} is given up: its {hook} is not done in the {seconds} s that all mods share for it after an interruption"
+            );
             self.scope.emitter.notice(NoticeLevel::Warning, text);
             Ok(None)
         })

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
 };
 
@@ -59,6 +59,7 @@ pub(crate) struct Journal {
     words: &'static [AtomicU64],
     // Held open and locked as long as the process lives, so that others know that it does.
     file: Option<(File, PathBuf)>,
+    closed: AtomicBool,
 }
 
 thread_local! {
@@ -93,7 +94,8 @@ impl Journal {
 
     /// A journal that a crash takes away.
     pub(crate) fn in_memory() -> Self {
-        Self { words: Box::leak((0..WORDS).map(|_| AtomicU64::new(0)).collect()), file: None }
+        let words = Box::leak((0..WORDS).map(|_| AtomicU64::new(0)).collect());
+        Self { words, file: None, closed: AtomicBool::new(false) }
     }
 
     fn in_file(dir: &Path) -> io::Result<Self> {
@@ -106,7 +108,7 @@ impl Journal {
         new.as_file().lock()?;
         let (words, path) = (map(new.as_file())?, new.path().with_extension("journal"));
         let file = new.persist_noclobber(&path).map_err(|error| error.error)?;
-        Ok(Self { words, file: Some((file, path)) })
+        Ok(Self { words, file: Some((file, path)), closed: AtomicBool::new(false) })
     }
 
     /// Notes the id of mod number `index`.
@@ -145,6 +147,16 @@ impl Journal {
         self.words[0].store(millis, Relaxed);
     }
 
+    /// Takes the file away: the run ended well, also where a thread stays inside a mod and keeps the mapping.
+    pub(crate) fn close(&self) {
+        if let Some((_, path)) = &self.file
+            && !self.closed.swap(true, Relaxed)
+        {
+            // What cannot be removed is swept at a later start.
+            let _swept_later = fs::remove_file(path);
+        }
+    }
+
     /// The slots that are occupied now.
     pub(crate) fn occupied(&self) -> Vec<Occupied> {
         occupied(self.words)
@@ -153,12 +165,9 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
+        self.close();
         match &self.file {
-            Some((_, path)) => {
-                // What stays behind is found empty and swept at a later start.
-                let _swept_later = fs::remove_file(path);
-                unmap(self.words);
-            }
+            Some(_) => unmap(self.words),
             // SAFETY: these words came from a box of `in_memory`, and nobody holds them any more.
             None => drop(unsafe { Box::from_raw(std::ptr::from_ref(self.words).cast_mut()) }),
         }
@@ -341,6 +350,17 @@ mod tests {
         let last = LastPlace { mod_id: "mod:a-name-of-some-length".to_owned(), place: 2 };
         assert_eq!(sweep(dir.path()), [last]);
         assert_eq!(sweep(dir.path()), []);
+    }
+
+    #[test]
+    fn a_journal_that_is_closed_accuses_nobody_who_stays_inside() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::create(dir.path());
+        let _inside = journal.enter(5, 2);
+        journal.close();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        let _deeper = journal.enter(6, 2);
+        assert_eq!(journal.occupied().iter().map(|at| at.mod_index).collect::<Vec<_>>(), [6]);
     }
 
     /// Whether this process has mapped a file of that folder.

@@ -184,6 +184,11 @@ impl ModHost {
         }
     }
 
+    /// Notes that the session ended well: the next start names nobody, also where a thread is still inside a mod.
+    pub fn ended_well(&self) {
+        self.core.journal.close();
+    }
+
     /// Loads the mods of `plan`, one after the other, in order. The bytes of the next ones are read and checked
     /// meanwhile. Must be polled on a tokio runtime.
     ///
@@ -280,6 +285,7 @@ impl Drop for ModHost {
         // interrupted: code of a mod that is dropped could wait for that, for ever.
         if !self.core.constructing.load(Relaxed) {
             self.core.clear();
+            self.ended_well();
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        mpsc::{self, Sender},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -13,6 +16,7 @@ use super::{
     Core,
     journal::{Occupied, place},
 };
+use crate::events::Emitter;
 
 const TICK: Duration = Duration::from_millis(100);
 /// A mod that stays in one entry for longer is named.
@@ -20,12 +24,13 @@ const BLOCKED: Duration = Duration::from_secs(2);
 
 /// Starts the watchdog's thread; it ends with the harness.
 pub(crate) fn start(core: &Arc<Core>) {
-    let core = Arc::downgrade(core);
+    let (tellers, core) = (Tellers::new(core.bus.main()), Arc::downgrade(core));
     // Without a thread left there is no watchdog; the journal still knows.
-    let _unwatched = thread::Builder::new().name("mod-watchdog".to_owned()).spawn(move || watch(&core));
+    let _unwatched =
+        thread::Builder::new().name("mod-watchdog".to_owned()).spawn(move || watch(&core, tellers));
 }
 
-fn watch(core: &Weak<Core>) {
+fn watch(core: &Weak<Core>, mut tellers: Tellers) {
     let start = Instant::now();
     let mut seen = Seen::default();
     loop {
@@ -38,9 +43,43 @@ fn watch(core: &Weak<Core>) {
             let seconds = BLOCKED.as_secs();
             let text =
                 format!("{mod_id} has been in {} for {seconds} s without awaiting", name(blocked.place));
-            core.bus.main().notice(NoticeLevel::Warning, text);
+            tellers.tell(text);
         }
     }
+}
+
+/// Raises notices, each on a thread of its own: an observer of notices may wait for what the mod holds that is
+/// told of. The next thread is there in advance, or else a mod that hangs in its constructor could keep it from
+/// beginning.
+struct Tellers {
+    emitter: Emitter,
+    next: Option<Sender<String>>,
+}
+
+impl Tellers {
+    fn new(emitter: Emitter) -> Self {
+        let next = teller(emitter.clone());
+        Self { emitter, next }
+    }
+
+    fn tell(&mut self, text: String) {
+        // Without a thread left nobody is told.
+        let next = teller(self.emitter.clone());
+        if let Some(teller) = std::mem::replace(&mut self.next, next) {
+            let _ended = teller.send(text);
+        }
+    }
+}
+
+/// A thread that raises one notice.
+fn teller(emitter: Emitter) -> Option<Sender<String>> {
+    let (teller, told) = mpsc::channel::<String>();
+    let tell = move || {
+        if let Ok(text) = told.recv() {
+            emitter.notice(NoticeLevel::Warning, text);
+        }
+    };
+    thread::Builder::new().name("mod-watchdog-tells".to_owned()).spawn(tell).ok().map(|_| teller)
 }
 
 /// The name of a place in a mod.
@@ -78,9 +117,38 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{
+        sync::{Arc, Mutex, mpsc},
+        time::Duration,
+    };
 
-    use super::{Occupied, Seen};
+    use mod_interface::types::{AgentEvent, EventPayload};
+
+    use super::{Occupied, Seen, Tellers};
+    use crate::events::EventBus;
+
+    #[test]
+    fn a_listener_that_waits_holds_the_watchdog_up_in_nothing() {
+        let (bus, (heard, hears), (go, go_on)) = (EventBus::new(), mpsc::channel(), mpsc::channel::<()>());
+        bus.add(Arc::new(move |event: &AgentEvent| {
+            let EventPayload::Notice { message, .. } = &event.payload else { return };
+            heard.send(message.clone()).unwrap();
+        }));
+        let (go_on, (done, is_done)) = (Mutex::new(go_on), mpsc::channel());
+        bus.add(Arc::new(move |_: &AgentEvent| {
+            // For a while, so that the test fails and does not hang where its own thread is the one that waits.
+            let gone = go_on.lock().unwrap().recv_timeout(Duration::from_secs(10));
+            done.send(gone.is_ok()).unwrap();
+        }));
+        let mut tellers = Tellers::new(bus.main());
+        for text in ["first", "second"] {
+            tellers.tell(text.to_owned());
+            assert_eq!(hears.recv().unwrap(), text);
+        }
+        assert_eq!(is_done.try_recv(), Err(mpsc::TryRecvError::Empty), "it still waits");
+        (0..2).for_each(|_| go.send(()).unwrap());
+        assert_eq!([is_done.recv(), is_done.recv()], [Ok(true), Ok(true)]);
+    }
 
     #[test]
     fn an_entry_is_named_once_when_it_lasts_two_seconds() {

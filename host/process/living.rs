@@ -55,8 +55,9 @@ impl Drop for Living {
     }
 }
 
-/// Kills all that was started and still runs; nothing starts after it. For the end of the process.
-pub fn end_all() {
+/// Kills all that was started and still runs; nothing starts after it, for no harness of this process. For the end
+/// of the process, and so the program's own.
+pub(crate) fn end_all() {
     OVER.store(true, SeqCst);
     wait_until(|| !matches!(STARTING.try_write(), Err(TryLockError::WouldBlock)));
     let families = families().clone();

@@ -2,8 +2,8 @@
 //!
 //! A child gets a session of its own: it cannot take the terminal, and it can be ended together
 //! with what it started. That happens when its time is up, when the run is cancelled, when the
-//! future is dropped, to what still runs in the background when the child itself ends, and by
-//! [`end_all`] at the end of the program. Only a process that has left the session **and** outlived
+//! future is dropped, to what still runs in the background when the child itself ends, and to all
+//! at the end of the program. Only a process that has left the session **and** outlived
 //! its parent (a daemon) is not found.
 //!
 //! Output is kept up to a bound, its beginning and its end; what lies between is counted.
@@ -23,7 +23,7 @@ mod tests;
 use std::{ffi::OsString, io, path::PathBuf, time::Duration};
 
 pub use capture::Captured;
-pub use living::end_all;
+pub(crate) use living::end_all;
 use tokio_util::sync::CancellationToken;
 
 /// A process to run. It gets no input.

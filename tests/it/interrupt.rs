@@ -110,6 +110,11 @@ fn misbehave(folders: &Folders, at: &str, how: &str) -> Program {
     folders.play(&scenario, &[&["--output-format", "stream-json"], &mods[..]].concat())
 }
 
+/// How many journals the next start would look into.
+fn journals(folders: &Folders) -> usize {
+    std::fs::read_dir(folders.home().join("journal")).unwrap().count()
+}
+
 #[test]
 fn a_mod_that_never_answers_is_given_up_soon_after_an_interruption() {
     let cases = [
@@ -143,6 +148,7 @@ fn a_mod_that_never_answers_is_given_up_soon_after_an_interruption() {
         for line in folders.session_lines() {
             assert_ne!(line["type"], "rewrite");
         }
+        assert_eq!(journals(&folders), 0, "{at}: it ended well, although the mod is still inside");
     }
 }
 
@@ -162,7 +168,9 @@ fn a_mod_that_does_not_let_go_at_the_end_is_named_and_given_up() {
         // Its own limit is sixty seconds.
         assert!(start.elapsed() < Duration::from_secs(12), "{at}: {:?}", start.elapsed());
         assert_eq!((ran.code(), &*ran.stderr), (1, HINT), "{at}");
-        let told = format!("mod:misbehaving is given up: its {at} is not done 5 s after the interruption");
+        let told = format!(
+            "mod:misbehaving is given up: its {at} is not done in the 5 s that all mods share for it after an interruption"
+        );
         let notice = json!({ "type": "notice", "level": "warning", "message": told, "agentId": "main" });
         assert_eq!(ran.events_of("notice"), [notice], "{at}");
         assert_eq!(last_kinds(&ran, 1), ["session_shutdown"], "{at}");
@@ -250,6 +258,20 @@ fn a_constructor_that_never_returns_ends_the_start_and_not_the_program_for_ever(
     assert_eq!(ran.events(), [json!({ "type": "run_error", "error": told, "agentId": "main" })]);
 }
 
+/// As `timeout` does it, which signals its child and then the group.
+#[test]
+fn a_signal_that_comes_twice_interrupts_once() {
+    let folders = Folders::new();
+    let running = misbehave(&folders, "tool", "hang").start();
+    running.wait_for_out(|out| out.contains("tool_running"));
+    // Two of a kind could be one for the system.
+    running.signal(Signal::TERM);
+    running.signal(Signal::INT);
+    let ran = running.end();
+    assert_eq!((ran.code(), &*ran.stderr), (1, HINT));
+    assert_eq!(last_kinds(&ran, 3), ["interrupted", "run_end", "session_shutdown"]);
+}
+
 #[test]
 fn a_second_signal_ends_the_process_at_once() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
@@ -258,8 +280,8 @@ fn a_second_signal_ends_the_process_at_once() {
         running.wait_for_out(|out| out.contains("tool_queued"));
         running.signal(signal);
         running.wait_for_err(|err| err == HINT);
+        running.signal_again(signal);
         let start = Instant::now();
-        running.signal(signal);
         let ran = running.end();
         assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
         assert_eq!((ran.code(), &*ran.stderr), (code, HINT));
@@ -276,7 +298,7 @@ fn a_second_signal_kills_what_does_not_listen() {
     running.wait_for_out(|out| out.contains("tool_update"));
     running.signal(Signal::INT);
     running.wait_for_err(|err| err == HINT);
-    running.signal(Signal::INT);
+    running.signal_again(Signal::INT);
     let ran = running.end();
     assert_eq!((ran.code(), folders.processes()), (130, vec![]));
 }

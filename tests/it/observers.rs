@@ -1,11 +1,19 @@
 //! Observers of mods: told inline, in order, and isolated like a hook.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex, mpsc},
+    thread,
+    time::Duration,
+};
 
-use host::hooks::Mods;
+use host::{harness::Harness, hooks::Mods, settings::Settings};
 use mod_interface::{builtin_mod, prelude::*};
 
-use crate::support::mods::{Host, compiled_in};
+use crate::support::{
+    mods::{Host, compiled_in},
+    run::says,
+    session::Folders,
+};
 
 /// Watches turns, and says so; fails if its name says that.
 async fn watches(cmd: ModApi) -> Result<()> {
@@ -140,4 +148,40 @@ async fn observers_that_raise_events_in_a_loop_are_stopped_and_told() {
         error: "answered something invalid: mods answer each other in a loop, 8 deep".to_owned(),
     };
     assert_eq!((echoes, errors), (9, vec![error]), "the first, and one for each level");
+}
+
+/// The listener that is busy goes on when the session's last event was told to the other one, and not before the
+/// end waits for it: this runtime has one thread.
+#[tokio::test]
+async fn the_end_of_a_session_is_told_to_a_listener_that_is_busy_until_then() {
+    let folders = Folders::new();
+    let ((begun, begins), (go, go_on)) = (mpsc::channel(), mpsc::channel::<()>());
+    let (go_on, told) = (Mutex::new(go_on), Arc::<Mutex<Vec<String>>>::default());
+    let kept = Arc::clone(&told);
+    let harness = Harness::builder()
+        .places(folders.places())
+        .settings(Settings::default())
+        .model(Some(folders.scenario(&says("done"))))
+        .sink(Arc::new(move |event: &AgentEvent| {
+            if matches!(event.payload, EventPayload::SessionShutdown { .. }) {
+                let go = go.clone();
+                tokio::spawn(async move { go.send(()) });
+            }
+        }))
+        .sink(Arc::new(move |event: &AgentEvent| {
+            if matches!(event.payload, EventPayload::Notice { .. }) {
+                begun.send(()).unwrap();
+                go_on.lock().unwrap().recv().unwrap();
+            }
+            kept.lock().unwrap().push(event.payload.kind().as_str().to_owned());
+        }))
+        .start()
+        .await
+        .unwrap();
+    let notices = harness.events().main();
+    let other = thread::spawn(move || notices.notice(NoticeLevel::Info, "busy"));
+    begins.recv().unwrap();
+    harness.end(SessionEndReason::Shutdown).await;
+    assert_eq!(*told.lock().unwrap(), ["session_start", "notice", "session_shutdown"]);
+    other.join().unwrap();
 }

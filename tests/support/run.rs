@@ -18,6 +18,9 @@ use super::session::Folders;
 /// What takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// What comes later than this after a signal is another one.
+const ECHO: Duration = Duration::from_millis(600);
+
 /// A run that is about to start.
 pub(crate) struct Program {
     command: Command,
@@ -182,6 +185,12 @@ impl Running {
         kill_process(self.pid(), signal).unwrap();
     }
 
+    /// Signals a program that goes on once more, when that is no echo of the first signal any more.
+    pub(crate) fn signal_again(&self, signal: Signal) {
+        assert!(!self.out.wait_within(ECHO, |_, ended| ended), "it has ended: {}", self.out.so_far());
+        self.signal(signal);
+    }
+
     /// Waits until the program and all that holds its streams have ended.
     pub(crate) fn end(mut self) -> Ran {
         let (pid, mut child) = (self.pid(), self.child.take().unwrap());
@@ -265,12 +274,16 @@ impl Text {
 
     /// Whether `wanted` holds in time for the text and whether it is at its end.
     fn wait_for(&self, wanted: impl Fn(&str, bool) -> bool) -> bool {
+        self.wait_within(LIMIT, wanted)
+    }
+
+    fn wait_within(&self, limit: Duration, wanted: impl Fn(&str, bool) -> bool) -> bool {
         let read = self.read.lock().unwrap();
         let not_yet = |read: &mut (Vec<u8>, bool)| {
             let holds = wanted(&String::from_utf8_lossy(&read.0), read.1);
             !holds && !read.1
         };
-        let (read, _) = self.more.wait_timeout_while(read, LIMIT, not_yet).unwrap();
+        let (read, _) = self.more.wait_timeout_while(read, limit, not_yet).unwrap();
         wanted(&String::from_utf8_lossy(&read.0), read.1)
     }
 
