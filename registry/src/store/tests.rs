@@ -109,6 +109,31 @@ fn a_link_in_the_place_of_a_folder_leads_nowhere() {
     assert!(store.root().join("tmp").symlink_metadata().unwrap().is_dir());
 }
 
+#[cfg(unix)]
+#[test]
+fn what_stands_in_the_place_of_the_lock_and_is_no_file_is_neither_followed_nor_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::at(dir.path());
+    fs::create_dir_all(store.root()).unwrap();
+    let (lock, elsewhere) = (store.root().join(".lock"), dir.path().join("elsewhere"));
+    let refused = || {
+        let told = store.hold(None).map(drop).unwrap_err();
+        fs::remove_file(&lock).unwrap();
+        (told.code(), told.to_string())
+    };
+    let reason = "expected a file and no link, remove it and run cmd mods update";
+    let expected = ("E_PERMISSIONS", Error::Permissions { path: lock.clone(), reason }.to_string());
+    std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
+    assert_eq!(refused(), expected);
+    assert!(!elsewhere.exists());
+    fs::write(&elsewhere, "dear").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
+    assert_eq!(refused(), expected);
+    assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
+    assert_eq!(refused(), expected);
+    assert!(store.hold(None).is_ok());
+}
+
 #[test]
 fn one_installer_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
