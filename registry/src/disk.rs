@@ -67,15 +67,15 @@ pub(crate) fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> Result<(), E
     write_atomic_by(path.parent().unwrap_or(Path::new(".")), path, bytes, mode)
 }
 
-/// Removes from a folder what a crash left of files; nobody else may be writing there.
-pub(crate) fn sweep(folder: &Path) -> Result<(), Error> {
-    for entry in fs::read_dir(folder).at("list", folder)? {
-        let entry = entry.at("list", folder)?;
-        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-            fs::remove_file(entry.path()).at("remove", &entry.path())?;
+/// Removes from a folder what a crash left of files; nobody else may be writing there. What cannot be removed does no
+/// harm, and a folder or a link of such a name is somebody else's.
+pub(crate) fn sweep(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED)) {
+        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            let _ = fs::remove_file(entry.path());
         }
     }
-    Ok(())
 }
 
 /// The same with the temporary file in a folder of the same file system.

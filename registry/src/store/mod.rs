@@ -200,7 +200,7 @@ impl Held<'_> {
     fn prepare(&self) -> Result<(), Error> {
         // The folders that are written to, but for those of pointers, whose files are made in `tmp`.
         let scope_root = self.store.root.ancestors().nth(2);
-        [Some(&*self.store.root), scope_root].into_iter().flatten().try_for_each(disk::sweep)?;
+        [Some(&*self.store.root), scope_root].into_iter().flatten().for_each(disk::sweep);
         let ignore = self.store.root.join(".gitignore");
         if !ignore.exists() {
             disk::write_atomic(&ignore, b"*\n", 0o644)?;

@@ -58,9 +58,13 @@ fn the_store_is_private_ignored_by_git_and_swept() {
     fs::create_dir_all(store.root().join("tmp/1-left/package")).unwrap();
     let unfinished = [dir.path().join(".tmp-a1b2c3"), store.root().join(".tmp-a1b2c3")];
     unfinished.iter().for_each(|path| fs::write(path, "half").unwrap());
+    // Of that name, and none of its making.
+    let folders = [dir.path().join(".tmp-x/mine"), store.root().join(".tmp-y/mine")];
+    folders.iter().for_each(|path| fs::create_dir_all(path).unwrap());
     let held = store.hold(None).unwrap();
     assert_eq!(fs::read_dir(store.root().join("tmp")).unwrap().count(), 0);
     assert!(unfinished.iter().all(|path| !path.exists()));
+    assert!(folders.iter().all(|path| path.is_dir()));
     assert!(store.check_permissions().is_ok());
     assert!(held.stage().unwrap().path().starts_with(store.root().join("tmp")));
 }
