@@ -3,16 +3,15 @@
 //! In order: copy and seal, hash, static checks, name and version.
 
 use std::{
-    collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
 };
 
 use futures::{Stream, StreamExt, stream};
 use registry::object;
-use tokio::{sync::oneshot, task::spawn_blocking};
+use tokio::sync::oneshot;
 
 use super::{Code, Expected, LoadError, Origin, Plan, Planned, library::Sealed, load::host_facts};
 
@@ -23,8 +22,15 @@ pub(super) struct Checked {
     pub(super) version: String,
 }
 
-/// Does blocking work on as many threads as there are cores, and gives the answers in the order of the items, each as
-/// soon as it is there. What nobody waits for any more is not begun. Must be called on a tokio runtime.
+/// No more threads than these, however many cores there are: each comes with open files.
+const THREADS: usize = 8;
+
+/// An item, and who waits for what comes of it.
+type Job<T, R> = (T, oneshot::Sender<thread::Result<R>>);
+
+/// Does blocking work on as many threads as there are cores, up to eight, and gives the answers in the order of the
+/// items, each as soon as it is there. It is never more than two items a thread ahead of who takes the answers, since
+/// each may be an open file. What nobody waits for any more is not begun.
 pub(crate) fn in_order<T, R>(
     items: Vec<T>,
     work: impl Fn(T) -> R + Clone + Send + 'static,
@@ -33,40 +39,62 @@ where
     T: Send + 'static,
     R: Send + 'static,
 {
-    let (queue, answers): (VecDeque<_>, Vec<_>) = items
-        .into_iter()
-        .map(|item| {
-            let (send, receive) = oneshot::channel();
-            ((item, send), receive)
-        })
-        .unzip();
-    let cores = thread::available_parallelism().map_or(1, usize::from).min(queue.len());
-    let queue = Arc::new(Mutex::new(queue));
-    for _ in 0..cores {
-        let (queue, work) = (Arc::clone(&queue), work.clone());
-        let next = move || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        spawn_blocking(move || {
-            while let Some((item, answer)) = next() {
-                if !answer.is_closed() {
-                    let _nobody_waits = answer.send(catch_unwind(AssertUnwindSafe(|| work(item))));
-                }
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    in_order_on(cores.min(THREADS).min(items.len()), items, work)
+}
+
+fn in_order_on<T, R>(
+    threads: usize,
+    items: Vec<T>,
+    work: impl Fn(T) -> R + Clone + Send + 'static,
+) -> impl Stream<Item = R>
+where
+    T: Send + 'static,
+    R: Send + 'static,
+{
+    let (queue, jobs) = mpsc::channel();
+    let jobs = Arc::new(Mutex::new(jobs));
+    for _ in 0..threads {
+        let (jobs, work) = (Arc::clone(&jobs), work.clone());
+        let next = move || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        // One that cannot be started is one less.
+        let _fewer = thread::Builder::new().name("check".to_owned()).spawn(move || {
+            while let Ok(job) = next() {
+                answer(job, &work);
             }
         });
     }
-    stream::iter(answers).then(|answer| async {
-        match answer.await {
-            Ok(Ok(answer)) => answer,
-            // A panic of the work is its caller's, as if it had done the work itself.
-            Ok(Err(panic)) => resume_unwind(panic),
-            // The runtime ends, and with it who asks.
-            Err(_) => std::future::pending().await,
+    drop(jobs);
+    let begin = move |item| {
+        let (send, receive) = oneshot::channel();
+        // Where there is no thread, the work is done here.
+        if let Err(mpsc::SendError(job)) = queue.send((item, send)) {
+            answer(job, &work);
         }
-    })
+        answered(receive)
+    };
+    stream::iter(items).map(begin).buffered((2 * threads).max(1))
+}
+
+fn answer<T, R>((item, answer): Job<T, R>, work: &impl Fn(T) -> R) {
+    if !answer.is_closed() {
+        let _nobody_waits = answer.send(catch_unwind(AssertUnwindSafe(|| work(item))));
+    }
+}
+
+async fn answered<R>(answer: oneshot::Receiver<thread::Result<R>>) -> R {
+    match answer.await {
+        Ok(Ok(answer)) => answer,
+        // A panic of the work is its caller's, as if it had done the work itself.
+        Ok(Err(panic)) => resume_unwind(panic),
+        // Nobody sees this: what is waited for is answered.
+        Err(_) => std::future::pending().await,
+    }
 }
 
 impl Plan {
     /// Reads and hashes every library and looks into it, as [`load`](super::ModHost::load) does before it runs any,
-    /// and gives what is wrong with which. Must be polled on a tokio runtime.
+    /// and gives what is wrong with which.
     pub async fn check(self) -> Vec<(Origin, LoadError)> {
         let checked = in_order(self.mods, |planned: Planned| match planned.code {
             Code::BuiltIn { .. } => None,
@@ -106,9 +134,12 @@ pub(super) fn shown(name: &str, version: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::SeqCst},
+    use std::{
+        pin::pin,
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering::SeqCst},
+        },
     };
 
     use super::*;
@@ -127,5 +158,33 @@ mod tests {
         let done: Vec<_> = in_order((0..100).collect(), work).collect().await;
         assert_eq!(done, (0..100).collect::<Vec<_>>());
         assert!(seen.load(SeqCst) <= thread::available_parallelism().map_or(1, usize::from));
+    }
+
+    #[tokio::test]
+    async fn no_more_is_begun_than_two_items_a_thread_ahead_of_who_takes_the_answers() {
+        let begun = Arc::<AtomicUsize>::default();
+        let counted = Arc::clone(&begun);
+        let work = move |item: usize| {
+            counted.fetch_add(1, SeqCst);
+            item
+        };
+        let mut answers = pin!(in_order_on(2, (0..100).collect(), work));
+        let (mut taken, mut most) = (0, 0);
+        while answers.next().await.is_some() {
+            // Time enough for the threads to do what they may.
+            (0..1000).for_each(|_| thread::yield_now());
+            most = most.max(begun.load(SeqCst) - taken);
+            taken += 1;
+        }
+        assert_eq!(taken, 100);
+        assert!(most <= 4, "{most} were begun and not taken");
+    }
+
+    #[tokio::test]
+    async fn work_is_done_where_it_is_asked_for_when_there_is_no_thread_for_it() {
+        let here = thread::current().id();
+        let work = move |item: usize| (item, thread::current().id() == here);
+        let done: Vec<_> = in_order_on(0, (0..3).collect(), work).collect().await;
+        assert_eq!(done, [(0, true), (1, true), (2, true)]);
     }
 }

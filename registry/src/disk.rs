@@ -19,6 +19,19 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Opens a file of this crate's own to write to it, and makes it where it is missing. No link is followed.
+pub(crate) fn open_own(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW).bits() as i32,
+    );
+    let file = options.create(true).truncate(false).write(true).open(path)?;
+    check(&file.metadata()?)?;
+    Ok(file)
+}
+
 fn check(metadata: &fs::Metadata) -> io::Result<()> {
     match (metadata.is_file(), metadata.is_dir()) {
         (true, _) => Ok(()),
@@ -54,15 +67,15 @@ pub(crate) fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> Result<(), E
     write_atomic_by(path.parent().unwrap_or(Path::new(".")), path, bytes, mode)
 }
 
-/// Removes from a folder what a crash left of files; nobody else may be writing there.
-pub(crate) fn sweep(folder: &Path) -> Result<(), Error> {
-    for entry in fs::read_dir(folder).at("list", folder)? {
-        let entry = entry.at("list", folder)?;
-        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-            fs::remove_file(entry.path()).at("remove", &entry.path())?;
+/// Removes from a folder what a crash left of files; nobody else may be writing there. What cannot be removed does no
+/// harm, and a folder or a link of such a name is somebody else's.
+pub(crate) fn sweep(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED)) {
+        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            let _ = fs::remove_file(entry.path());
         }
     }
-    Ok(())
 }
 
 /// The same with the temporary file in a folder of the same file system.
@@ -146,6 +159,18 @@ mod tests {
         assert_eq!(read_bounded(&path, 4).unwrap(), b"1234");
         assert_eq!(read_bounded(&path, 3).unwrap_err().code(), "E_TOO_BIG");
         assert_eq!(read_optional(&dir.path().join("none"), 3).unwrap(), None);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_of_its_own_is_made_or_opened_and_no_link_is_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        open_own(&path("own")).unwrap().write_all(b"one").unwrap();
+        assert_eq!((open_own(&path("own")).is_ok(), fs::read(path("own")).unwrap()), (true, b"one".to_vec()));
+        std::os::unix::fs::symlink(path("elsewhere"), path("link")).unwrap();
+        assert!(open_own(&path("link")).is_err());
+        assert!(!path("elsewhere").exists());
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl Machine {
         // A package is built beside its source, whatever the environment of the tests says.
         machine.program("cargo", concat!("unset CARGO_TARGET_DIR\nexec '", env!("CARGO"), "' \"$@\""));
         machine.trial(
-            r#"echo '{"loaded":{"name":"a-mod","version":"1.0.0","registered":{"hooks":["onStop"],"tools":["x","y"]},"warnings":["odd"]}}'"#,
+            r#"echo '{"number":0,"loaded":{"name":"a-mod","version":"1.0.0","registered":{"hooks":["onStop"],"tools":["x","y"]},"warnings":["odd"]}}'"#,
         );
         machine
     }
@@ -190,7 +190,7 @@ fn a_mod_that_does_not_load_is_not_installed() {
     let machine = Machine::new();
     machine.package("1.0.0");
     machine.run("cmd mods pack a-mod").0.unwrap();
-    machine.trial(r#"echo '{"refused":"no key"}'"#);
+    machine.trial(r#"echo '{"number":0,"refused":"no key"}'"#);
     assert_eq!(
         machine.run("cmd mods add -g a-mod-1.0.0.tgz"),
         error(
@@ -315,7 +315,7 @@ fn the_child_tells_why_a_mod_does_not_load() {
     assert_eq!(exit, Ok(Exit::Success));
     let told: Vec<_> = told.lines().filter(|line| !line.is_empty()).collect();
     assert!(
-        told[0].starts_with(r#"{"refused":"work/x.so: not a shared library"#)
+        told[0].starts_with(r#"{"number":0,"refused":"work/x.so: not a shared library"#)
             && told[0].ends_with("[E_NOT_A_LIBRARY]\"}"),
         "{told:?}"
     );

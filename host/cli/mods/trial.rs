@@ -14,7 +14,7 @@ use std::{
 use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use tokio::{
-    io::{AsyncBufReadExt, BufReader, Split},
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
     process::{Child, ChildStdout, Command},
     time::{error::Elapsed, timeout},
 };
@@ -24,6 +24,8 @@ use crate::{cli::output::describe, mod_host};
 
 /// How many children there are at a time.
 const AT_ONCE: usize = 4;
+/// No answer is longer.
+const MAX_LINE: u64 = 1 << 20;
 
 /// What a mod did when it was loaded, as the child tells it.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,8 +62,16 @@ pub(super) type Candidate = (String, PathBuf);
 
 /// What the child says of a mod, in one line.
 #[derive(Debug, Serialize, Deserialize)]
+struct Answer<T> {
+    /// Which of the mods, counted from zero: a mod may print something of this kind too.
+    number: usize,
+    #[serde(flatten)]
+    outcome: Outcome<T>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Answer<T> {
+enum Outcome<T> {
     Loaded(T),
     Refused(String),
 }
@@ -99,8 +109,8 @@ impl Trials<'_> {
         if self.cancel.is_cancelled() {
             return Err(Failure::Interrupted);
         }
-        let (mut child, lines) = self.start(mods)?;
-        let told = self.cancel.run_until_cancelled(self.answers(mods, &mut child, lines)).await;
+        let (mut child, output) = self.start(mods)?;
+        let told = self.cancel.run_until_cancelled(self.answers(mods, &mut child, output)).await;
         let told = told.unwrap_or(Err(Failure::Interrupted));
         if told.is_err() {
             // It is gone before anybody goes on; that it ended by itself is as good.
@@ -113,13 +123,13 @@ impl Trials<'_> {
         &self,
         mods: &[Candidate],
         child: &mut Child,
-        mut lines: Answers,
+        mut output: Output,
     ) -> Result<Vec<Result<Trial, Error>>, Failure> {
         let mut told = Vec::new();
-        for (name, _) in mods {
-            match timeout(self.limit, answer(&mut lines)).await? {
-                Some(Answer::Loaded(trial)) => told.push(Ok(trial)),
-                Some(Answer::Refused(reason)) => {
+        for (number, (name, _)) in mods.iter().enumerate() {
+            match timeout(self.limit, answer(number, &mut output)).await? {
+                Some(Outcome::Loaded(trial)) => told.push(Ok(trial)),
+                Some(Outcome::Refused(reason)) => {
                     told.push(Err(Error::Refused { name: name.clone(), reason }))
                 }
                 None => break,
@@ -129,7 +139,7 @@ impl Trials<'_> {
         if status.success() && told.len() == mods.len() { Ok(told) } else { Err(Failure::Ended(status)) }
     }
 
-    fn start(&self, mods: &[Candidate]) -> io::Result<(Child, Answers)> {
+    fn start(&self, mods: &[Candidate]) -> io::Result<(Child, Output)> {
         let mut child = Command::new(self.exe);
         // Out of the reach of Ctrl-C at the terminal: who started it ends it, and says why.
         #[cfg(unix)]
@@ -144,7 +154,7 @@ impl Trials<'_> {
             .kill_on_drop(true)
             .spawn()?;
         let output = child.stdout.take().ok_or_else(|| io::Error::other("the child has no output"))?;
-        Ok((child, BufReader::new(output).split(b'\n')))
+        Ok((child, BufReader::new(output)))
     }
 }
 
@@ -181,16 +191,23 @@ impl From<io::Error> for Failure {
     }
 }
 
-type Answers = Split<BufReader<ChildStdout>>;
+type Output = BufReader<ChildStdout>;
 
-/// The next answer; a mod may have printed before it.
-async fn answer(lines: &mut Answers) -> Option<Answer<Trial>> {
-    while let Ok(Some(line)) = lines.next_segment().await {
-        if let Ok(answer) = serde_json::from_slice(&line) {
-            return Some(answer);
+/// The answer about the mod of that number; what mods printed before it is passed over.
+async fn answer(number: usize, output: &mut Output) -> Option<Outcome<Trial>> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        // What is longer comes in pieces: it is no answer, and may have no end.
+        let read = (&mut *output).take(MAX_LINE).read_until(b'\n', &mut line).await;
+        if read.is_err() || line.is_empty() {
+            return None;
+        }
+        match serde_json::from_slice::<Answer<Trial>>(&line) {
+            Ok(answer) if answer.number == number => return Some(answer.outcome),
+            _ => {}
         }
     }
-    None
 }
 
 /// What the child does: loads the mods, each as if it were the only one, and prints what each registered as a line of
@@ -211,12 +228,13 @@ pub(super) async fn load(
             }
         }
     })?;
-    let mut trials = pin!(mod_host::trials(paths, cwd, limit));
-    while let Some(trial) = trials.next().await {
-        let answer = match trial {
-            Ok(trial) => Answer::Loaded(trial),
-            Err(error) => Answer::Refused(describe(&error)),
+    let mut trials = pin!(mod_host::trials(paths, cwd, limit).enumerate());
+    while let Some((number, trial)) = trials.next().await {
+        let outcome = match trial {
+            Ok(trial) => Outcome::Loaded(trial),
+            Err(error) => Outcome::Refused(describe(&error)),
         };
+        let answer = Answer { number, outcome };
         // On a line of its own, whatever the mod printed.
         writeln!(out, "\n{}", serde_json::to_string(&answer)?)?;
         out.flush()?;
@@ -226,157 +244,4 @@ pub(super) async fn load(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::{fs, os::unix::fs::PermissionsExt};
-
-    use super::*;
-
-    const LIMIT: Duration = Duration::from_secs(10);
-
-    /// A program that stands in for this one: a shell script.
-    fn program(folder: &Path, script: &str) -> PathBuf {
-        let path = folder.join("cmd");
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
-        path
-    }
-
-    fn tried_all(script: &str, limit: Duration, mods: &[&str]) -> Vec<Result<Trial, String>> {
-        let folder = tempfile::tempdir().unwrap();
-        let exe = program(folder.path(), script);
-        let cancel = CancellationToken::new();
-        let trials = Trials { exe: &exe, cwd: folder.path(), limit, cancel: &cancel };
-        let mods: Vec<_> = mods.iter().map(|name| ((*name).to_owned(), Path::new("/a").join(name))).collect();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let told = runtime.block_on(trials.run(&mods)).into_iter();
-        told.map(|told| told.map_err(|error| error.to_string())).collect()
-    }
-
-    fn tried(script: &str, limit: Duration) -> Result<Trial, String> {
-        tried_all(script, limit, &["guard"]).remove(0)
-    }
-
-    fn guard(name: &str) -> Trial {
-        let registered = BTreeMap::from([("hooks".into(), vec!["onStop".into()])]);
-        Trial { name: name.into(), version: "1.0.0".into(), registered, warnings: Vec::new() }
-    }
-
-    const ANSWERS: &str = r#"loaded() { echo "{\"loaded\":{\"name\":\"$1\",\"version\":\"1.0.0\",\"registered\":{\"hooks\":[\"onStop\"]},\"warnings\":[]}}"; }"#;
-
-    #[test]
-    fn what_a_mod_registered_is_an_answer_among_what_it_prints() {
-        let script = format!(
-            "{ANSWERS}\n[ \"$*\" = 'mods trial-load --limit-ms 10000 /a/guard' ] || exit 9\n\
-             echo hello from the mod; echo '{{}}'; loaded guard; echo bye"
-        );
-        assert_eq!(tried(&script, LIMIT), Ok(guard("guard")));
-    }
-
-    #[test]
-    fn a_mod_that_does_not_load_is_named_with_the_reason() {
-        let cases = [
-            (
-                r#"echo '{"refused":"its factory failed: no key"}'"#,
-                "the mod guard does not load: its factory failed: no key",
-            ),
-            ("exit 0", "the mod guard ended the process while it was loaded: exit status: 0"),
-            ("exit 7", "the mod guard ended the process while it was loaded: exit status: 7"),
-            (
-                "kill -SEGV $$",
-                "the mod guard ended the process while it was loaded: signal: 11 (SIGSEGV) (core dumped)",
-            ),
-        ];
-        for (script, expected) in cases {
-            let told = tried(script, LIMIT).unwrap_err();
-            assert_eq!(
-                told.replace(" (core dumped)", ""),
-                expected.replace(" (core dumped)", ""),
-                "{script}"
-            );
-        }
-    }
-
-    #[test]
-    fn mods_are_loaded_in_one_child_unless_that_ends_early_and_then_it_is_known_which_one_it_was() {
-        let all = ["a", "b", "c"];
-        let each =
-            format!("{ANSWERS}\nshift 4; for path; do loaded ${{path#/a/}}; done; [ $# = 3 ] || exit 5");
-        assert_eq!(tried_all(&each, LIMIT, &all), all.map(|name| Ok(guard(name))));
-        let crashes = format!(
-            "{ANSWERS}\nshift 4; for path; do [ $path != /a/b ] || exit 7; loaded ${{path#/a/}}; done"
-        );
-        let ended = "the mod b ended the process while it was loaded: exit status: 7";
-        assert_eq!(tried_all(&crashes, LIMIT, &all), [Ok(guard("a")), Err(ended.to_owned()), Ok(guard("c"))]);
-        // One that takes the process with it after all have answered.
-        let late = format!(
-            "{ANSWERS}\nshift 4; for path; do loaded ${{path#/a/}}; done; [ $path != /a/c ] || exit 8"
-        );
-        let ended = "the mod c ended the process while it was loaded: exit status: 8";
-        assert_eq!(tried_all(&late, LIMIT, &all), [Ok(guard("a")), Ok(guard("b")), Err(ended.to_owned())]);
-    }
-
-    #[test]
-    fn a_trial_that_is_interrupted_ends_with_its_child() {
-        let folder = tempfile::tempdir().unwrap();
-        let pid_file = folder.path().join("pid");
-        let exe = program(folder.path(), &format!("echo $$ > {}; exec sleep 600", pid_file.display()));
-        let cancel = CancellationToken::new();
-        let trials = Trials { exe: &exe, cwd: folder.path(), limit: LIMIT, cancel: &cancel };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let told = runtime.block_on(async {
-            let started = async {
-                while fs::read_to_string(&pid_file).unwrap_or_default().is_empty() {
-                    tokio::task::yield_now().await;
-                }
-                cancel.cancel();
-            };
-            let mods = [("guard".to_owned(), PathBuf::from("/a/mod"))];
-            tokio::join!(trials.run(&mods), started).0
-        });
-        assert!(matches!(told[..], [Err(Error::Interrupted)]), "{told:?}");
-        assert!(ends(&pid_file), "the child is still there");
-    }
-
-    #[test]
-    fn a_mod_that_never_returns_is_killed_and_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let pid_file = folder.path().join("pid");
-        let script = format!("echo $$ > {}; exec sleep 600", pid_file.display());
-        let told = tried(&script, Duration::from_secs(1)).unwrap_err();
-        assert_eq!(
-            told,
-            "the mod guard did not load within 1s: its constructor or its factory never returns"
-        );
-        assert!(ends(&pid_file), "the child is still there");
-    }
-
-    /// Whether the process ends. It was killed with the future that was dropped, and is gone when its parent has waited
-    /// for it.
-    fn ends(pid_file: &Path) -> bool {
-        let pid: i32 = fs::read_to_string(pid_file).unwrap().trim().parse().unwrap();
-        let pid = rustix::process::Pid::from_raw(pid).unwrap();
-        (0..100_000).any(|_| {
-            std::thread::yield_now();
-            rustix::process::test_kill_process(pid).is_err() || is_dead(pid)
-        })
-    }
-
-    fn is_dead(pid: rustix::process::Pid) -> bool {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
-        stat.is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
-    }
-
-    #[test]
-    fn a_program_that_cannot_be_started_is_told() {
-        let cancel = CancellationToken::new();
-        let (exe, cwd) = (Path::new("/nowhere/cmd"), Path::new("/"));
-        let trials = Trials { exe, cwd, limit: LIMIT, cancel: &cancel };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let told = runtime.block_on(trials.run(&[("guard".to_owned(), PathBuf::from("/a/mod"))]));
-        let error = told.into_iter().next().unwrap().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the mod guard could not be tried: No such file or directory (os error 2)"
-        );
-    }
-}
+mod tests;

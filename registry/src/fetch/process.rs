@@ -2,7 +2,7 @@ use super::FetchOptions;
 use crate::{Error, source::redacted};
 use std::{
     io::{self, Read},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     sync::mpsc::{self, RecvTimeoutError},
     thread,
     time::{Duration, Instant},
@@ -54,45 +54,77 @@ pub(super) fn run(
     program: &'static str,
     options: &FetchOptions,
 ) -> Result<Said, Error> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Error::ToolMissing { program },
-        _ => Error::Fetch { what: program.to_owned(), reason: error.to_string() },
-    };
     // Out of the reach of Ctrl-C at the terminal: who started it ends it, and says why.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
-    let deadline = Instant::now() + options.timeout;
-    let wait = |pipe: Option<mpsc::Receiver<Vec<u8>>>| {
-        pipe.map_or(Ok(Vec::new()), |pipe| {
-            loop {
-                match pipe.recv_timeout(LOOK) {
-                    Err(RecvTimeoutError::Timeout) => options.go_on()?,
-                    told => return Ok(told.unwrap_or_default()),
-                }
-                if Instant::now() > deadline {
-                    return Err(Error::Timeout { program, seconds: options.timeout.as_secs() });
-                }
-            }
-        })
-    };
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed(program))?;
+    let limit = Limit { program, options, deadline: Instant::now() + options.timeout };
+    let said = said(&mut child, &limit);
+    if said.is_err() {
+        // It may have ended by itself in between.
+        #[cfg(unix)]
+        let _ = rustix::process::kill_process_group(
+            rustix::process::Pid::from_child(&child),
+            rustix::process::Signal::KILL,
+        );
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    said
+}
+
+fn failed(program: &'static str) -> impl FnOnce(io::Error) -> Error {
+    move |error| match error.kind() {
+        io::ErrorKind::NotFound => Error::ToolMissing { program },
+        _ => Error::Fetch { what: program.to_owned(), reason: error.to_string() },
+    }
+}
+
+/// How long a program may go on.
+struct Limit<'a> {
+    program: &'static str,
+    options: &'a FetchOptions,
+    deadline: Instant,
+}
+
+impl Limit<'_> {
+    fn go_on(&self) -> Result<(), Error> {
+        self.options.go_on()?;
+        if Instant::now() > self.deadline {
+            let (program, seconds) = (self.program, self.options.timeout.as_secs());
+            return Err(Error::Timeout { program, seconds });
+        }
+        Ok(())
+    }
+}
+
+/// What a program says until it ends.
+fn said(child: &mut Child, limit: &Limit<'_>) -> Result<Said, Error> {
     let (stdout, stderr) = (child.stdout.take().map(read), child.stderr.take().map(read));
-    match wait(stdout).and_then(|stdout| Ok((stdout, wait(stderr)?))) {
-        Ok((stdout, stderr)) => Ok(Said {
-            success: child.wait().map_err(failed)?.success(),
-            stdout,
-            stderr: String::from_utf8_lossy(&stderr).into_owned(),
-        }),
-        Err(error) => {
-            // It may have ended by itself in between.
-            #[cfg(unix)]
-            let _ = rustix::process::kill_process_group(
-                rustix::process::Pid::from_child(&child),
-                rustix::process::Signal::KILL,
-            );
-            let _ = child.kill();
-            let _ = child.wait();
-            Err(error)
+    let (stdout, stderr) = (heard(stdout, limit)?, heard(stderr, limit)?);
+    // It ends with its output, as a rule; one that does not is bound by the same limit.
+    let mut pause = Duration::from_millis(1);
+    let status = loop {
+        match child.try_wait().map_err(failed(limit.program))? {
+            Some(status) => break status,
+            None => limit.go_on()?,
+        }
+        thread::sleep(pause);
+        pause = LOOK.min(2 * pause);
+    };
+    let stderr = String::from_utf8_lossy(&stderr).into_owned();
+    Ok(Said { success: status.success(), stdout, stderr })
+}
+
+/// What came out of a pipe until its end.
+fn heard(pipe: Option<mpsc::Receiver<Vec<u8>>>, limit: &Limit<'_>) -> Result<Vec<u8>, Error> {
+    let Some(pipe) = pipe else {
+        return Ok(Vec::new());
+    };
+    loop {
+        match pipe.recv_timeout(LOOK) {
+            Err(RecvTimeoutError::Timeout) => limit.go_on()?,
+            told => return Ok(told.unwrap_or_default()),
         }
     }
 }
@@ -115,4 +147,43 @@ pub(super) fn reason(stderr: &str) -> String {
     let words = lines.iter().take(6).flat_map(|line| line.split(' ')).map(redacted);
     let text = words.collect::<Vec<_>>().join(" ");
     if text.is_empty() { "it said nothing".to_owned() } else { text.chars().take(600).collect() }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::sync::{Arc, atomic::Ordering::Relaxed};
+
+    use super::*;
+
+    /// A program that closes its output and lives on.
+    fn silent() -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo hello; exec sleep 60 >&- 2>&-"]);
+        command
+    }
+
+    #[test]
+    fn a_program_that_lives_on_without_its_output_is_ended_with_its_time() {
+        let options = FetchOptions { timeout: Duration::from_secs(1), ..FetchOptions::default() };
+        let told = run(silent(), "git", &options).err().map(|error| error.code());
+        assert_eq!(told, Some("E_TIMEOUT"));
+    }
+
+    #[test]
+    fn a_program_that_lives_on_without_its_output_is_ended_by_an_interruption() {
+        let options = FetchOptions::default();
+        let interrupted = Arc::clone(&options.interrupted);
+        let running = thread::spawn(move || run(silent(), "git", &options));
+        interrupted.store(true, Relaxed);
+        let told = running.join().unwrap().err().map(|error| error.code());
+        assert_eq!(told, Some("E_INTERRUPTED"));
+    }
+
+    #[test]
+    fn a_program_is_heard_to_its_end() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo out; echo err >&2; exit 3"]);
+        let said = run(command, "git", &FetchOptions::default()).unwrap();
+        assert_eq!((said.success, &*said.stdout, &*said.stderr), (false, &b"out\n"[..], "err\n"));
+    }
 }

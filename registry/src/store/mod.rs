@@ -116,6 +116,18 @@ impl Store {
         }
     }
 
+    /// Opens the file of the lock, which is made where it is missing. As with folders, a repository could bring
+    /// something else with it.
+    fn open_lock(&self, path: &Path) -> Result<File, Error> {
+        if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(Error::Permissions {
+                path: path.to_owned(),
+                reason: "expected a file and no link, remove it and run cmd mods update",
+            });
+        }
+        disk::open_own(path).at("open", path)
+    }
+
     /// Makes the folders, takes the lock, sweeps what a crash left. `wait` is called again and again while another
     /// process has the lock, until it fails; without it that is an error.
     pub(crate) fn hold(&self, wait: Option<Wait<'_>>) -> Result<Held<'_>, Error> {
@@ -123,7 +135,7 @@ impl Store {
         fs::create_dir_all(&self.root).at("create", &self.root)?;
         disk::set_mode(&self.root, 0o700)?;
         let path = self.root.join(".lock");
-        let file = File::options().create(true).truncate(false).write(true).open(&path).at("open", &path)?;
+        let file = self.open_lock(&path)?;
         loop {
             match (file.try_lock(), wait) {
                 (Ok(()), _) => break,
@@ -188,7 +200,7 @@ impl Held<'_> {
     fn prepare(&self) -> Result<(), Error> {
         // The folders that are written to, but for those of pointers, whose files are made in `tmp`.
         let scope_root = self.store.root.ancestors().nth(2);
-        [Some(&*self.store.root), scope_root].into_iter().flatten().try_for_each(disk::sweep)?;
+        [Some(&*self.store.root), scope_root].into_iter().flatten().for_each(disk::sweep);
         let ignore = self.store.root.join(".gitignore");
         if !ignore.exists() {
             disk::write_atomic(&ignore, b"*\n", 0o644)?;

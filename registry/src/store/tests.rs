@@ -58,9 +58,13 @@ fn the_store_is_private_ignored_by_git_and_swept() {
     fs::create_dir_all(store.root().join("tmp/1-left/package")).unwrap();
     let unfinished = [dir.path().join(".tmp-a1b2c3"), store.root().join(".tmp-a1b2c3")];
     unfinished.iter().for_each(|path| fs::write(path, "half").unwrap());
+    // Of that name, and none of its making.
+    let folders = [dir.path().join(".tmp-x/mine"), store.root().join(".tmp-y/mine")];
+    folders.iter().for_each(|path| fs::create_dir_all(path).unwrap());
     let held = store.hold(None).unwrap();
     assert_eq!(fs::read_dir(store.root().join("tmp")).unwrap().count(), 0);
     assert!(unfinished.iter().all(|path| !path.exists()));
+    assert!(folders.iter().all(|path| path.is_dir()));
     assert!(store.check_permissions().is_ok());
     assert!(held.stage().unwrap().path().starts_with(store.root().join("tmp")));
 }
@@ -107,6 +111,31 @@ fn a_link_in_the_place_of_a_folder_leads_nowhere() {
     drop(store.hold(None).unwrap());
     assert!(dir.path().join("precious").is_dir());
     assert!(store.root().join("tmp").symlink_metadata().unwrap().is_dir());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_stands_in_the_place_of_the_lock_and_is_no_file_is_neither_followed_nor_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::at(dir.path());
+    fs::create_dir_all(store.root()).unwrap();
+    let (lock, elsewhere) = (store.root().join(".lock"), dir.path().join("elsewhere"));
+    let refused = || {
+        let told = store.hold(None).map(drop).unwrap_err();
+        fs::remove_file(&lock).unwrap();
+        (told.code(), told.to_string())
+    };
+    let reason = "expected a file and no link, remove it and run cmd mods update";
+    let expected = ("E_PERMISSIONS", Error::Permissions { path: lock.clone(), reason }.to_string());
+    std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
+    assert_eq!(refused(), expected);
+    assert!(!elsewhere.exists());
+    fs::write(&elsewhere, "dear").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
+    assert_eq!(refused(), expected);
+    assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
+    assert_eq!(refused(), expected);
+    assert!(store.hold(None).is_ok());
 }
 
 #[test]
