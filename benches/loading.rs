@@ -12,10 +12,7 @@ use std::{
     hint::black_box,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
     time::{Duration, Instant},
 };
 

@@ -13,9 +13,7 @@
 //!     }))?;
 //!     Ok(())
 //! }
-//! # mod library { use super::*;
-//! export_mod!(super::no_force_push);
-//! # }
+//! export_mod!(no_force_push);
 //! # fn main() {}
 //! ```
 //!

@@ -30,7 +30,7 @@ pub use crate::abi::{
     ToolCall, ToolResult, Turn, TurnEnd,
 };
 pub use bus::Bus;
-pub use command::Command;
+pub use command::{Command, CommandBuilder};
 pub use error::{Error, Result};
 pub use exec::{Exec, ExecOutput};
 #[doc(hidden)]
@@ -40,6 +40,6 @@ pub use mod_api::{ModApi, Registration};
 #[doc(hidden)]
 pub use runtime::RuntimeHandle;
 pub use services::LogLevel;
-pub use tool::Tool;
+pub use tool::{Tool, ToolBuilder};
 pub use ui::Ui;
 pub use views::{BlockView, MessageView};

@@ -150,7 +150,8 @@ impl ModApi {
         Exec::new(&self.frame, command)
     }
 
-    /// Writes a line to the host's log.
+    /// Writes a line to the host's log, `mods.log` in the user's folder (`~/.commandcode`). What people shall
+    /// see at once is for [`Ui::notify`](super::Ui::notify).
     pub fn log(&self, level: LogLevel, message: &str) {
         services::log(&self.frame, level, message);
     }
