@@ -35,7 +35,7 @@ async fn run(
     cancel: CancellationToken,
 ) -> Result<Finished, BoxError> {
     let prompt = std::mem::take(&mut request.prompt);
-    let stay_out = project_mods_stay_out(&request);
+    let stay_out = trusted_mods_stay_out(&request)?;
     let timed = request.mod_timing;
     let harness = builder(request)?.model_access(access).sink(sink).cancel(cancel.clone()).start().await?;
     begun.store(true, Relaxed);
@@ -57,14 +57,16 @@ async fn run(
 const STAY_OUT: &str = "the project's mods do not load in print mode, guards among them; \
                         --dangerously-skip-permissions loads them, --mod loads one";
 
-/// Whether the project has mods that this run goes without.
-fn project_mods_stay_out(request: &RunRequest) -> bool {
+/// Whether the project has mods that were trusted, and that this run goes without all the same. Of a project
+/// that is not trusted nothing is looked at, or said.
+fn trusted_mods_stay_out(request: &RunRequest) -> settings::Result<bool> {
     let Some(project) = request.places.project.as_ref().filter(|_| !request.skip_permissions) else {
-        return false;
+        return Ok(false);
     };
+    let trusted = Trust::load(&request.places)?.is_trusted(&request.places.cwd, &BTreeSet::new());
     let named = &request.settings.project.mods;
-    !request.no_mods
-        && (!named.sources.is_empty() || !named.paths.is_empty() || project.join("mods").is_dir())
+    let has_mods = || !named.sources.is_empty() || !named.paths.is_empty() || project.join("mods").is_dir();
+    Ok(trusted && !request.no_mods && has_mods())
 }
 
 /// A headless session: nobody answers a question, so what would be asked is denied, and the project's

@@ -61,6 +61,7 @@ mod registration;
 mod resume;
 #[cfg(target_os = "linux")]
 mod sessions;
+mod slash_commands;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;

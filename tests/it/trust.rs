@@ -70,7 +70,9 @@ fn a_mod_that_was_changed_or_added_is_untrusted_again() {
 fn what_was_added_to_a_project_waits_for_trust_in_every_command() {
     let folders = Folders::new();
     let told = mods(&folders, &["add", archive(folders.dir(), 3, "0.3.7", None).to_str().unwrap()]).stdout;
-    assert!(told.ends_with("It loads once the workspace is trusted, see cmd mods trust; in print mode only with --dangerously-skip-permissions.\n"), "{told}");
+    let waits = "It loads once the workspace is trusted, see cmd mods trust; in print mode only with \
+                 --dangerously-skip-permissions.\n";
+    assert!(told.ends_with(waits), "{told}");
     let untrusted = "warning: the workspace is not trusted: its own mods are not looked at, and do not load before cmd \
                      mods trust\n";
     assert_eq!(mods(&folders, &["list"]).stdout, format!("{untrusted}No mod loads here.\n"));
@@ -104,6 +106,11 @@ fn print_mode_leaves_a_trusted_projects_mods_out_unless_permissions_are_skipped(
     let third = numbered(3).write(&folders.dir().join("third.so"));
     let third = ["--mod", third.to_str().unwrap()];
     assert!(!told(&third).contains("file:numbered-003"), "the project's mod is not looked at");
+    let plain = |args: &[&str]| folders.play(&says("hi"), args).run().stderr;
+    let stay_out = "warning: the project's mods do not load in print mode, guards among them; \
+                    --dangerously-skip-permissions loads them, --mod loads one\n";
+    assert!(told(&third).contains(stay_out), "{}", told(&third));
+    assert!(!told(&[SKIP]).contains(stay_out) && !plain(&["--no-mods"]).contains(stay_out));
     let skipped = told(&[&third[..], &[SKIP]].concat());
     assert!(skipped.contains("[E_DUPLICATE] from file:numbered-003 (project)"), "{skipped}");
 }

@@ -1,0 +1,60 @@
+//! Slash commands of mods, typed as a prompt.
+
+use host::{
+    harness::{Harness, Prompted, Recording},
+    settings::Settings,
+};
+use mod_interface::{builtin_mod, prelude::*, types::SessionEndReason};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::session::Folders;
+
+async fn says(cmd: ModApi) -> Result<()> {
+    cmd.add_command(Command::new("words", "Counts words").run(|call| async move {
+        Ok(CommandOutcome::message(format!("{} words", call.args().split_whitespace().count())))
+    }))?;
+    cmd.add_command(
+        Command::new("ask", "Asks the model")
+            .run(|call| async move { Ok(CommandOutcome::prompt(format!("asked: {}", call.args()))) }),
+    )?;
+    cmd.add_command(Command::new("fails", "Fails").run(|_| async move { Err(Error::msg("no words")) }))?;
+    // What a command asks was not typed: this never sees it.
+    cmd.hooks(Hooks::new().transform_input_sync(|prompt, _| {
+        Ok(TransformInput::Transform { text: format!("typed: {}", prompt.text()) })
+    }))?;
+    Ok(())
+}
+
+/// What comes of each prompt: the model's answer, or what a mod says in its place.
+async fn typed(turns: serde_json::Value, prompts: &[&str]) -> Vec<String> {
+    let folders = Folders::new();
+    let harness = Harness::builder()
+        .places(folders.places())
+        .settings(Settings::default())
+        .model(Some(folders.scenario(&json!({ "turns": turns }))))
+        .record(Recording::InMemory)
+        .built_in("says", builtin_mod!("says", says))
+        .start()
+        .await
+        .unwrap();
+    let (mut came, cancel) = (Vec::new(), CancellationToken::new());
+    for prompt in prompts {
+        came.push(match harness.prompt(prompt, &cancel).await {
+            Prompted::Ran(outcome) => outcome.result.final_text.clone(),
+            Prompted::Handled { message } => format!("{message:?}"),
+        });
+    }
+    harness.end(SessionEndReason::Shutdown).await;
+    came
+}
+
+#[tokio::test]
+async fn a_slash_command_runs_in_place_of_the_prompt() {
+    let turns = json!([
+        { "text": "one", "expect": { "last_user_contains": "asked: a b" } },
+        { "text": "two", "expect": { "last_user_contains": "typed: /wrods a b" } },
+    ]);
+    let came = typed(turns, &["/words  a b c ", "/ask a b", "/wrods a b", "/fails"]).await;
+    assert_eq!(came, ["Some(\"3 words\")", "one", "two", "None"]);
+}
