@@ -47,7 +47,7 @@ macro_rules! export_mod {
             #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".cmdmod"))]
             static METADATA: [u8; cmd::joined_len(PARTS)] = cmd::join(PARTS);
 
-            extern "C" fn register(frame: cmd::Frame) -> cmd::FfiFuture<cmd::Completed> {
+            extern "C" fn __register(frame: cmd::Frame) -> cmd::FfiFuture<cmd::Completed> {
                 cmd::start(frame, $factory, $runtime)
             }
 
@@ -55,7 +55,7 @@ macro_rules! export_mod {
 
             impl cmd::Exported for Library {
                 const ROOT: &'static cmd::WithMetadata<cmd::ModRoot> =
-                    &cmd::WithMetadata::new(cmd::mod_root(NAME, VERSION, register));
+                    &cmd::WithMetadata::new(cmd::mod_root(NAME, VERSION, __register));
             }
 
             // The name that abi_stable gives the header of a library with a root module.
@@ -71,12 +71,12 @@ macro_rules! builtin_mod {
     ($name:expr, $factory:path) => {{
         use $crate::__private as cmd;
 
-        extern "C" fn register(frame: cmd::Frame) -> cmd::FfiFuture<cmd::Completed> {
+        extern "C" fn __register(frame: cmd::Frame) -> cmd::FfiFuture<cmd::Completed> {
             cmd::start(frame, $factory, cmd::RuntimeHandle::none())
         }
 
         const ROOT: &cmd::WithMetadata<cmd::ModRoot> =
-            &cmd::WithMetadata::new(cmd::mod_root($name, env!("CARGO_PKG_VERSION"), register));
+            &cmd::WithMetadata::new(cmd::mod_root($name, env!("CARGO_PKG_VERSION"), __register));
 
         cmd::ModRootRef(ROOT.static_as_prefix())
     }};
