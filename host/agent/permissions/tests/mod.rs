@@ -13,12 +13,8 @@ use crate::{
 };
 
 fn permissions(allow: &[&str], deny: &[&str]) -> Permissions {
-    let workspace = Workspace {
-        cwd: Path::new("/work/it").into(),
-        home: None,
-        guarded: vec![],
-        follow: Path::to_path_buf,
-    };
+    let workspace =
+        Workspace { cwd: Path::new("/ws/it").into(), home: None, guarded: vec![], follow: Path::to_path_buf };
     permissions_in(workspace, allow, deny)
 }
 

@@ -11,7 +11,7 @@ use crate::{
 /// A workspace that is reached through a link, with a link to a vault in it.
 fn linked() -> Workspace {
     fn follow(path: &Path) -> PathBuf {
-        let links = [("/link/it/secrets", "/vault"), ("/work/it/secrets", "/vault"), ("/link", "/work")];
+        let links = [("/link/it/secrets", "/vault"), ("/ws/it/secrets", "/vault"), ("/link", "/ws")];
         let led = links.iter().find_map(|(link, to)| Some(Path::new(to).join(path.strip_prefix(link).ok()?)));
         // Joining with nothing leaves a slash at the end.
         led.map_or_else(|| path.to_owned(), |led| led.components().collect())
@@ -30,12 +30,12 @@ fn a_path_is_matched_where_it_really_leads() {
         decide(&permissions(&[rule], &[]), PermissionMode::Default, Access::Edit, path)
     };
     assert_eq!(path("tool(src/*)", "./src/../src/a"), "allow");
-    assert_eq!(path("tool(src/*)", "/work/it/src/a"), "allow");
-    assert_eq!(path("tool(/work/it/src/*)", "src/a"), "allow");
+    assert_eq!(path("tool(src/*)", "/ws/it/src/a"), "allow");
+    assert_eq!(path("tool(/ws/it/src/*)", "src/a"), "allow");
     assert_eq!(path("tool(src/*)", "src/../secret"), "ask");
     assert_eq!(path("tool(src/*)", "src/../../other/src/a"), "ask");
     let denied = permissions(&[], &["tool(.env)"]);
-    for disguise in [".env", "./.env", "a/../.env", "/work/it/.env", "//work/it//.env"] {
+    for disguise in [".env", "./.env", "a/../.env", "/ws/it/.env", "//ws/it//.env"] {
         assert_eq!(decide(&denied, PermissionMode::Bypass, Access::Edit, disguise), "deny", "{disguise}");
     }
 }
@@ -79,7 +79,7 @@ fn a_deny_rule_holds_for_a_path_under_all_of_its_names_and_for_what_is_in_it() {
         "a/../secrets/key",
         "../it/secrets//key",
         "/link/it/secrets/key",
-        "/work/it/secrets/key",
+        "/ws/it/secrets/key",
         "/vault/key",
         "/vault/deep/key",
         "secrets",
@@ -96,7 +96,7 @@ fn a_deny_rule_holds_for_a_path_under_all_of_its_names_and_for_what_is_in_it() {
         "tool(secrets)",
         "tool(secrets/)",
         "tool(/link/it/secrets/*)",
-        "tool(/work/it/secrets/*)",
+        "tool(/ws/it/secrets/*)",
         "tool(/vault/**)",
     ] {
         for path in paths {
@@ -117,7 +117,7 @@ fn a_deny_rule_holds_for_a_path_under_all_of_its_names_and_for_what_is_in_it() {
 #[test]
 fn a_star_in_the_name_of_the_workspace_stands_for_itself() {
     let workspace = Workspace {
-        cwd: Path::new("/work/a*b").into(),
+        cwd: Path::new("/ws/a*b").into(),
         home: None,
         guarded: vec![],
         follow: Path::to_path_buf,
@@ -125,8 +125,8 @@ fn a_star_in_the_name_of_the_workspace_stands_for_itself() {
     let permissions = permissions_in(workspace, &["tool(src/*)"], &[]);
     let allowed = |path| decide(&permissions, PermissionMode::Default, Access::Edit, path);
     assert_eq!(allowed("src/x"), "allow");
-    assert_eq!(allowed("/work/a*b/src/x"), "allow");
-    assert_eq!(allowed("/work/axb/src/x"), "ask");
+    assert_eq!(allowed("/ws/a*b/src/x"), "allow");
+    assert_eq!(allowed("/ws/axb/src/x"), "ask");
 }
 
 #[test]
@@ -163,13 +163,13 @@ fn what_must_not_be_read_must_not_be_found_or_edited() {
 fn no_edit_is_accepted_unasked_that_reaches_beyond_the_project() {
     let permissions = permissions_in(linked(), &["other"], &[]);
     let fate = |path| decide(&permissions, PermissionMode::AcceptEdits, Access::Edit, path);
-    for accepted in ["a", "a/../b", "/link/it/a", "/work/it/a", ".gitignore", "x.git/a", "configuration"] {
+    for accepted in ["a", "a/../b", "/link/it/a", "/ws/it/a", ".gitignore", "x.git/a", "configuration"] {
         assert_eq!(fate(accepted), "allow", "{accepted}");
     }
     for asked in [
         "/etc/passwd",
         "../other",
-        "/work/its",
+        "/ws/its",
         "~/.bashrc",
         "secrets/key",
         ".git",
@@ -178,7 +178,7 @@ fn no_edit_is_accepted_unasked_that_reaches_beyond_the_project() {
         "a/../.commandcode/settings.json",
         ".registry/x",
         "conf/settings.json",
-        "/work/it/conf/x",
+        "/ws/it/conf/x",
         "a\0/etc/passwd",
     ] {
         assert_eq!(fate(asked), "ask", "{asked}");
