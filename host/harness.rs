@@ -100,12 +100,26 @@ pub enum Prompted {
         /// A row to show.
         message: Option<String>,
     },
+    /// It was a slash command that failed, as a `mod_error` said, or that was interrupted.
+    Failed,
 }
 
 /// What a typed prompt comes to.
 enum Said {
     Prompt(Arc<str>),
-    Handled(Option<String>),
+    Instead(Prompted),
+}
+
+impl From<Option<CommandOutcome>> for Said {
+    /// What a slash command comes to; nothing, where it failed or was interrupted.
+    fn from(outcome: Option<CommandOutcome>) -> Self {
+        match outcome {
+            None => Self::Instead(Prompted::Failed),
+            Some(CommandOutcome::Done) => Self::Instead(Prompted::Handled { message: None }),
+            Some(CommandOutcome::Message(text)) => Self::Instead(Prompted::Handled { message: Some(text) }),
+            Some(CommandOutcome::Prompt(text)) => Self::Prompt(text.into()),
+        }
+    }
 }
 
 impl Harness {
@@ -123,21 +137,14 @@ impl Harness {
         let mut slot = self.state.lock().await;
         let state = self.take(&mut slot).await;
         let said = match self.command(prompt) {
-            Some((command, args)) => cancel.run_until_cancelled(command.run(args)).await.flatten().map_or(
-                Said::Handled(None),
-                |outcome| match outcome {
-                    CommandOutcome::Done => Said::Handled(None),
-                    CommandOutcome::Message(text) => Said::Handled(Some(text)),
-                    CommandOutcome::Prompt(text) => Said::Prompt(text.into()),
-                },
-            ),
+            Some((command, args)) => cancel.run_until_cancelled(command.run(args)).await.flatten().into(),
             None => self.transformed(&state, prompt, cancel).await,
         };
         let prompt = match said {
             Said::Prompt(prompt) => prompt,
-            Said::Handled(message) => {
+            Said::Instead(prompted) => {
                 *slot = Some(state);
-                return Prompted::Handled { message };
+                return prompted;
             }
         };
         let outcome = self.agent.run(state, Some(Message::user(&*prompt)), cancel).await;
@@ -157,7 +164,7 @@ impl Harness {
         let hooks = self.hooks(cancel.child_token());
         let verdict = hooks.round(self.mods.handlers(), 0).transform_input(state, prompt).await;
         match verdict.handled {
-            Some(handled) => Said::Handled(handled.message),
+            Some(handled) => Said::Instead(Prompted::Handled { message: handled.message }),
             None => Said::Prompt(verdict.prompt),
         }
     }

@@ -74,4 +74,6 @@ pub(super) enum Ended {
     Run(RunResult),
     /// A mod consumed it, and may have something to say in its place.
     Handled(Option<String>),
+    /// It was a slash command that came to nothing; why was told.
+    Failed,
 }

@@ -50,6 +50,7 @@ async fn run(
     let ended = match prompted {
         Prompted::Ran(outcome) => Ended::Run(outcome.result),
         Prompted::Handled { message } => Ended::Handled(message),
+        Prompted::Failed => Ended::Failed,
     };
     Ok(Finished { ended, mods_not_loaded, mod_timing })
 }

@@ -43,6 +43,7 @@ async fn typed(turns: serde_json::Value, prompts: &[&str]) -> Vec<String> {
         came.push(match harness.prompt(prompt, &cancel).await {
             Prompted::Ran(outcome) => outcome.result.final_text.clone(),
             Prompted::Handled { message } => format!("{message:?}"),
+            Prompted::Failed => "failed".to_owned(),
         });
     }
     harness.end(SessionEndReason::Shutdown).await;
@@ -56,5 +57,5 @@ async fn a_slash_command_runs_in_place_of_the_prompt() {
         { "text": "two", "expect": { "last_user_contains": "typed: /wrods a b" } },
     ]);
     let came = typed(turns, &["/words  a b c ", "/ask a b", "/wrods a b", "/fails"]).await;
-    assert_eq!(came, ["Some(\"3 words\")", "one", "two", "None"]);
+    assert_eq!(came, ["Some(\"3 words\")", "one", "two", "failed"]);
 }

@@ -107,7 +107,7 @@ pub(crate) async fn play(
     let warnings = harness.warnings().iter().map(ToString::to_string).collect();
     let result = match harness.prompt("go", &CancellationToken::new()).await {
         Prompted::Ran(outcome) => Some(outcome.result),
-        Prompted::Handled { .. } => None,
+        Prompted::Handled { .. } | Prompted::Failed => None,
     };
     harness.end(SessionEndReason::Shutdown).await;
     let events = events.lock().unwrap().clone();

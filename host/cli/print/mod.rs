@@ -106,6 +106,7 @@ impl Printer {
 fn exit(finished: &Finished) -> Exit {
     let ended_well = match &finished.ended {
         Ended::Handled(_) => true,
+        Ended::Failed => false,
         Ended::Run(result) => matches!(result.stop_reason, StopReason::EndTurn | StopReason::StopHook),
     };
     if ended_well && finished.mods_not_loaded == 0 { Exit::Success } else { Exit::Failure }

@@ -91,7 +91,8 @@ impl Printer {
             (OutputFormat::Text, Ended::Handled(message)) => {
                 self.text(message.as_deref().unwrap_or_default())
             }
-            (OutputFormat::StreamJson, _) => {}
+            (OutputFormat::StreamJson, _) | (OutputFormat::Text, Ended::Failed) => {}
+            (OutputFormat::Json, Ended::Failed) => self.summary(Value::Null, None, timing),
             (OutputFormat::Json, Ended::Run(result)) => self.summary(json!(result), None, timing),
             (OutputFormat::Json, Ended::Handled(message)) => {
                 self.summary(Value::Null, message.as_deref(), timing)

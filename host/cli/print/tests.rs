@@ -226,6 +226,17 @@ fn a_run_that_did_not_come_to_its_own_end_says_so_and_ends_with_one() {
 }
 
 #[test]
+fn a_slash_command_that_failed_is_no_success() {
+    let run = |format| {
+        let (exit, out, _) = printed(format, false, false, &*scripted(Vec::new(), Ok(Ended::Failed)));
+        (exit.unwrap(), out)
+    };
+    assert_eq!(run(OutputFormat::Text), (Exit::Failure, String::new()));
+    let object = "{\"error\":null,\"modErrors\":[],\"model\":null,\"notices\":[],\"result\":null,\"sessionId\":null}\n";
+    assert_eq!(run(OutputFormat::Json), (Exit::Failure, object.to_owned()));
+}
+
+#[test]
 fn a_prompt_that_a_mod_consumed_prints_what_the_mod_says() {
     let run = |format, message: Option<&str>| {
         let ended = Ok(Ended::Handled(message.map(Into::into)));
