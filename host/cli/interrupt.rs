@@ -102,6 +102,7 @@ fn end_of_start(first: Arc<AtomicI32>, begun: Arc<AtomicBool>) -> io::Result<Thr
 /// Ends the process as a signal would.
 fn end(number: i32) -> ! {
     process::end_all();
+    registry::fetch::end_programs();
     low_level::exit(128 + number)
 }
 

@@ -44,11 +44,15 @@ fn what_a_crash_left_of_an_edit_is_swept_by_the_next_one() {
     for name in [".edit-a1b2c3", "settings.json", "other"] {
         fs::write(folder.path().join(name), "{}").unwrap();
     }
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("other", folder.path().join(".edit-link")).unwrap();
+    fs::create_dir(folder.path().join(".edit-folder")).unwrap();
     edit(&folder.path().join("settings.json"), |document| document.set(&["model"], &json!("a/b"))).unwrap();
     let mut names: Vec<_> =
         fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["other", "settings.json"]);
+    let links: &[&str] = if cfg!(unix) { &[".edit-link"] } else { &[] };
+    assert_eq!(names, [&[".edit-folder"], links, &["other", "settings.json"]].concat());
 }
 
 #[test]

@@ -67,7 +67,12 @@ fn to_lock(folder: &Path) -> io::Result<File> {
 /// Removes what was never finished: nobody else is writing here now. What cannot be removed does no harm.
 fn sweep(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED)) {
+    let is_ours = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        // A link, or a folder, is none that was begun here.
+        name.to_string_lossy().starts_with(UNFINISHED) && entry.file_type().is_ok_and(|it| it.is_file())
+    };
+    for entry in entries.filter(is_ours) {
         let _ = fs::remove_file(entry.path());
     }
 }

@@ -1,6 +1,6 @@
 use super::{
     FetchOptions,
-    process::{command, reason, run},
+    process::{command, converse, reason, run},
 };
 use crate::{
     Error,
@@ -13,7 +13,7 @@ use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
-    process::{ChildStdin, ChildStdout, Command, Stdio},
+    process::{ChildStdin, ChildStdout, Command},
 };
 
 /// Files that large-file storage keeps elsewhere begin like this in the repository.
@@ -246,21 +246,16 @@ impl Git<'_> {
 
     /// Asks for one file after the other.
     fn write(&self, blobs: &[Blob], root: &Path) -> Result<BTreeMap<String, FileHash>, Error> {
-        let failed = |error: std::io::Error| self.error(error.to_string());
         let mut git = self.git();
-        git.args(["cat-file", "--batch"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = git.spawn().map_err(failed)?;
-        let (Some(ask), Some(answer)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(self.ended());
-        };
-        let mut pipe = Pipe { ask, answer: BufReader::new(answer) };
-        let written = blobs
-            .iter()
-            .map(|blob| Ok((blob.path.clone(), self.write_one(blob, &mut pipe, root)?)))
-            .collect();
-        drop(pipe);
-        child.wait().map_err(failed)?;
-        written
+        git.args(["cat-file", "--batch"]);
+        converse(git, "git", self.options, |ask, answer| {
+            let mut pipe = Pipe { ask, answer: BufReader::new(answer) };
+            let written = blobs.iter().map(|blob| {
+                let hash = self.write_one(blob, &mut pipe, root)?;
+                Ok((blob.path.clone(), hash))
+            });
+            written.collect()
+        })
     }
 
     fn write_one(&self, blob: &Blob, pipe: &mut Pipe, root: &Path) -> Result<FileHash, Error> {

@@ -8,6 +8,7 @@ mod process;
 
 pub(crate) use git::{fetch as git, tag_commit};
 pub(crate) use npm::fetch as npm;
+pub use process::end_programs;
 
 use crate::Error;
 use std::{

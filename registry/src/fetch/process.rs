@@ -2,8 +2,11 @@ use super::FetchOptions;
 use crate::{Error, source::redacted};
 use std::{
     io::{self, Read},
-    process::{Child, Command, Stdio},
-    sync::mpsc::{self, RecvTimeoutError},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        mpsc::{self, RecvTimeoutError},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -54,23 +57,113 @@ pub(super) fn run(
     program: &'static str,
     options: &FetchOptions,
 ) -> Result<Said, Error> {
-    // Out of the reach of Ctrl-C at the terminal: who started it ends it, and says why.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed(program))?;
-    let limit = Limit { program, options, deadline: Instant::now() + options.timeout };
-    let said = said(&mut child, &limit);
-    if said.is_err() {
-        // It may have ended by itself in between.
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = Running::start(&mut command, &PROGRAMS).map_err(failed(program))?;
+    said(&mut running.0, &Limit::new(program, options))
+}
+
+/// Runs a program that `talk` speaks with. With the end of its time its pipes end too.
+///
+/// # Errors
+/// As for [`run`], and those of `talk`.
+pub(super) fn converse<T>(
+    mut command: Command,
+    program: &'static str,
+    options: &FetchOptions,
+    talk: impl FnOnce(ChildStdin, ChildStdout) -> Result<T, Error>,
+) -> Result<T, Error> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = Running::start(&mut command, &PROGRAMS).map_err(failed(program))?;
+    let (Some(ask), Some(answer)) = (running.0.stdin.take(), running.0.stdout.take()) else {
+        return Err(failed(program)(io::ErrorKind::BrokenPipe.into()));
+    };
+    let limit = Limit::new(program, options);
+    let (talking, is_over) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let watch = move || {
+            while is_over.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                limit.go_on().inspect_err(|_| running.end())?;
+            }
+            Ok(())
+        };
+        let watching = thread::Builder::new().spawn_scoped(scope, watch).map_err(failed(program))?;
+        let talked = talk(ask, answer);
+        drop(talking);
+        watching.join().unwrap_or(Ok(())).and(talked)
+    })
+}
+
+/// The programs that run, each the first of its group.
+#[derive(Default)]
+struct Programs {
+    ids: Vec<u32>,
+    /// Whether none may begin any more.
+    over: bool,
+}
+
+// A static, for it says what the system says: which children this process has.
+static PROGRAMS: Mutex<Programs> = Mutex::new(Programs { ids: Vec::new(), over: false });
+
+/// Ends npm and git wherever they run in this process, and lets none begin any more: for the end of the process
+/// alone, when nobody waits for what was asked for.
+pub fn end_programs() {
+    end_all(&PROGRAMS);
+}
+
+fn end_all(programs: &Mutex<Programs>) {
+    let mut programs = lock(programs);
+    programs.over = true;
+    programs.ids.iter().for_each(|id| end_group(*id));
+}
+
+fn lock(programs: &Mutex<Programs>) -> MutexGuard<'_, Programs> {
+    programs.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A program that runs. Dropping it ends it, with all that it has started.
+struct Running<'a>(Child, &'a Mutex<Programs>);
+
+impl<'a> Running<'a> {
+    /// Starts it out of the reach of Ctrl-C at the terminal: who started it ends it, and says why.
+    fn start(command: &mut Command, programs: &'a Mutex<Programs>) -> io::Result<Self> {
         #[cfg(unix)]
-        let _ = rustix::process::kill_process_group(
-            rustix::process::Pid::from_child(&child),
-            rustix::process::Signal::KILL,
-        );
-        let _ = child.kill();
-        let _ = child.wait();
+        std::os::unix::process::CommandExt::process_group(command, 0);
+        let mut all = lock(programs);
+        if all.over {
+            return Err(io::Error::other("the program is ending"));
+        }
+        let child = command.spawn()?;
+        all.ids.push(child.id());
+        Ok(Self(child, programs))
     }
-    said
+
+    fn end(&mut self) {
+        // One that was waited for is no process any more, and its number may be somebody else's.
+        if let Ok(None) = self.0.try_wait() {
+            end_group(self.0.id());
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.end();
+        let id = self.0.id();
+        lock(self.1).ids.retain(|other| *other != id);
+    }
+}
+
+/// Ends a program and its children, where there are groups of processes.
+fn end_group(id: u32) {
+    #[cfg(unix)]
+    if let Some(id) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
+        // It may have ended by itself in between.
+        let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+    }
+    #[cfg(not(unix))]
+    let _ = id;
 }
 
 fn failed(program: &'static str) -> impl FnOnce(io::Error) -> Error {
@@ -87,7 +180,11 @@ struct Limit<'a> {
     deadline: Instant,
 }
 
-impl Limit<'_> {
+impl<'a> Limit<'a> {
+    fn new(program: &'static str, options: &'a FetchOptions) -> Self {
+        Self { program, options, deadline: Instant::now() + options.timeout }
+    }
+
     fn go_on(&self) -> Result<(), Error> {
         self.options.go_on()?;
         if Instant::now() > self.deadline {
@@ -100,7 +197,8 @@ impl Limit<'_> {
 
 /// What a program says until it ends.
 fn said(child: &mut Child, limit: &Limit<'_>) -> Result<Said, Error> {
-    let (stdout, stderr) = (child.stdout.take().map(read), child.stderr.take().map(read));
+    let stdout = child.stdout.take().map(read).transpose().map_err(failed(limit.program))?;
+    let stderr = child.stderr.take().map(read).transpose().map_err(failed(limit.program))?;
     let (stdout, stderr) = (heard(stdout, limit)?, heard(stderr, limit)?);
     // It ends with its output, as a rule; one that does not is bound by the same limit.
     let mut pause = Duration::from_millis(1);
@@ -130,15 +228,15 @@ fn heard(pipe: Option<mpsc::Receiver<Vec<u8>>>, limit: &Limit<'_>) -> Result<Vec
 }
 
 /// Reads a pipe to its end, beside the others.
-fn read(pipe: impl Read + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
+fn read(pipe: impl Read + Send + 'static) -> io::Result<mpsc::Receiver<Vec<u8>>> {
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         // What was read before an error is worth showing; that it failed shows in the program's status.
         let _ = pipe.take(MAX_OUTPUT).read_to_end(&mut bytes);
         let _ = sender.send(bytes);
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 /// The lines of a failure that say why, as one, without secrets of addresses.
@@ -177,6 +275,31 @@ mod tests {
         interrupted.store(true, Relaxed);
         let told = running.join().unwrap().err().map(|error| error.code());
         assert_eq!(told, Some("E_INTERRUPTED"));
+    }
+
+    #[test]
+    fn a_program_that_does_not_listen_is_ended_with_its_time() {
+        let options = FetchOptions { timeout: Duration::from_millis(100), ..FetchOptions::default() };
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec sleep 60"]);
+        let talk = |mut ask: ChildStdin, _| {
+            let too_much = vec![b'a'; 1 << 20];
+            io::Write::write_all(&mut ask, &too_much).map_err(failed("git"))
+        };
+        let told = converse(command, "git", &options, talk).err().map(|error| error.code());
+        assert_eq!(told, Some("E_TIMEOUT"));
+    }
+
+    #[test]
+    fn what_runs_at_the_end_of_the_process_is_ended_and_nothing_begins_after_it() {
+        let programs = Mutex::default();
+        let mut running = Running::start(&mut silent(), &programs).unwrap();
+        end_all(&programs);
+        assert_eq!(running.0.wait().unwrap().code(), None, "a signal ended it");
+        let refused = Running::start(&mut silent(), &programs).err().map(|error| error.to_string());
+        assert_eq!(refused.as_deref(), Some("the program is ending"));
+        drop(running);
+        assert_eq!(lock(&programs).ids, [0; 0]);
     }
 
     #[test]
