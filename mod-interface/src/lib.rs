@@ -32,6 +32,8 @@
 
 pub mod abi;
 pub mod sdk;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod types;
 
 pub use sdk::{Error, ModApi, Result};
