@@ -37,6 +37,7 @@ mod mods_bench;
 mod mods_commands;
 #[cfg(target_os = "linux")]
 mod mods_json;
+mod mods_new;
 #[cfg(target_os = "linux")]
 mod no_session;
 mod observers;

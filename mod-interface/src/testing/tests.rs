@@ -104,51 +104,49 @@ fn a_factory_that_fails_or_panics_is_a_fault() {
     assert_eq!(fault.to_string(), format!("load panicked: no luck at {}:{line}", file!()));
 }
 
+/// Hooks that answer with what they were asked.
+fn every_hook() -> Hooks {
+    Hooks::new()
+        .transform_context_sync(|context, _| {
+            let message = Message::user(format!("{} before", context.message_count()));
+            Ok(vec![MessageEdit::Append { message }])
+        })
+        .append_system_prompt_sync(|turn, _| Ok(Some(format!("round {}", turn.turn_number()))))
+        .before_tool_call_sync(|call, _| {
+            Ok(Some(BeforeToolCall::rewrite(json!([call.tool_name(), call.input_json()]))))
+        })
+        .after_tool_call_sync(|result, _| {
+            Ok(Some(AfterToolCall::text(format!("{} {}", result.text(), result.is_error()))))
+        })
+        .on_turn_start_sync(|_, _| Ok(StatePatch::default().append(Message::user("start"))))
+        .on_turn_end_sync(|turn, _| Ok(StatePatch::mod_state(json!([turn.had_tool_calls(), turn.usage()]))))
+        .should_stop_after_turn_sync(|turn, _| Ok(turn.state().mod_state::<Value>()?.is_some()))
+        .prepare_next_turn_sync(|_, _| Ok(Some(NextTurn { model: Some("a/b".to_owned()), effort: None })))
+        .on_run_end_sync(|end, ctx| {
+            let result = end.result()?;
+            ctx.ui().notify(&format!("{} {}", result.final_text, result.usage.total()));
+            Ok(())
+        })
+        .on_stop_sync(|stop, _| {
+            Ok(StopDecision::Continue { reason: Some(stop.last_assistant_text().to_owned()) })
+        })
+        .transform_input_sync(|prompt, _| {
+            Ok(TransformInput::Transform { text: prompt.text().to_uppercase() })
+        })
+        .on_session_start_sync(|session, ctx| {
+            ctx.ui().notify(session.reason());
+            Ok(())
+        })
+        .on_session_end_sync(|session, ctx| {
+            ctx.ui().notify(session.reason());
+            Ok(())
+        })
+}
+
 #[test]
 fn every_hook_is_asked_with_what_the_test_built() {
     block_on(async {
-        let all = hooked(|| {
-            Hooks::new()
-                .transform_context_sync(|context, _| {
-                    let message = Message::user(format!("{} before", context.message_count()));
-                    Ok(vec![MessageEdit::Append { message }])
-                })
-                .append_system_prompt_sync(|turn, _| Ok(Some(format!("round {}", turn.turn_number()))))
-                .before_tool_call_sync(|call, _| {
-                    Ok(Some(BeforeToolCall::rewrite(json!([call.tool_name(), call.input_json()]))))
-                })
-                .after_tool_call_sync(|result, _| {
-                    Ok(Some(AfterToolCall::text(format!("{} {}", result.text(), result.is_error()))))
-                })
-                .on_turn_start_sync(|_, _| Ok(StatePatch::default().append(Message::user("start"))))
-                .on_turn_end_sync(|turn, _| {
-                    Ok(StatePatch::mod_state(json!([turn.had_tool_calls(), turn.usage()])))
-                })
-                .should_stop_after_turn_sync(|turn, _| Ok(turn.state().mod_state::<Value>()?.is_some()))
-                .prepare_next_turn_sync(|_, _| {
-                    Ok(Some(NextTurn { model: Some("a/b".to_owned()), effort: None }))
-                })
-                .on_run_end_sync(|end, ctx| {
-                    let result = end.result()?;
-                    ctx.ui().notify(&format!("{} {}", result.final_text, result.usage.total()));
-                    Ok(())
-                })
-                .on_stop_sync(|stop, _| {
-                    Ok(StopDecision::Continue { reason: Some(stop.last_assistant_text().to_owned()) })
-                })
-                .transform_input_sync(|prompt, _| {
-                    Ok(TransformInput::Transform { text: prompt.text().to_uppercase() })
-                })
-                .on_session_start_sync(|session, ctx| {
-                    ctx.ui().notify(session.reason());
-                    Ok(())
-                })
-                .on_session_end_sync(|session, ctx| {
-                    ctx.ui().notify(session.reason());
-                    Ok(())
-                })
-        })
-        .await;
+        let all = hooked(every_hook).await;
         assert_eq!(all.hooks(), Hook::ALL.into_iter().collect());
         all.on_session_start(SessionStartSource::Resume).await.unwrap();
         let typed = all.transform_input("go").await.unwrap();
