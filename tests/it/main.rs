@@ -68,5 +68,6 @@ mod subagents;
 mod support;
 mod timing;
 mod tool_input;
+mod tool_inputs;
 #[cfg(target_os = "linux")]
 mod trust;
