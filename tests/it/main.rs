@@ -37,6 +37,8 @@ mod mods_bench;
 mod mods_commands;
 #[cfg(target_os = "linux")]
 mod mods_json;
+#[cfg(target_os = "linux")]
+mod mods_names;
 mod mods_new;
 #[cfg(target_os = "linux")]
 mod no_session;

@@ -104,7 +104,7 @@ pub(crate) struct AddArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct UpdateArgs {
-    /// Only these packages; all, when none is named
+    /// Only these packages, or those of these mods; all, when none is named
     #[arg(value_name = "PACKAGE")]
     pub(crate) packages: Vec<String>,
     /// Move what is not pinned to its newest version
@@ -130,7 +130,7 @@ pub(crate) struct UpdateArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArgs {
-    /// The package, in any form that names it: the version does not matter
+    /// The package, in any form that names it (the version does not matter), or the name of its mod
     #[arg(value_name = "PACKAGE")]
     pub(crate) package: String,
     /// Remove it for yourself, not from the project
