@@ -16,6 +16,7 @@ use super::{
     answers::Answers,
     entry,
     frame::{Question, TestFrame},
+    live::Live,
     registrations::Registrations,
 };
 use crate::{
@@ -49,6 +50,7 @@ pub(super) struct Core {
     pub(super) registrations: Registrations,
     pub(super) cancelled: AtomicBool,
     answers: Mutex<Answers>,
+    live: Mutex<Live>,
     asked: Mutex<Vec<Asked>>,
     events: Mutex<Vec<EventPayload>>,
     told_faults: Mutex<BTreeSet<(String, String)>>,
@@ -64,6 +66,7 @@ impl Core {
             registrations: Registrations::default(),
             cancelled: AtomicBool::new(false),
             answers: Mutex::new(answers),
+            live: Mutex::default(),
             asked: Mutex::default(),
             events: Mutex::default(),
             told_faults: Mutex::default(),
@@ -79,6 +82,10 @@ impl Core {
 
     pub(super) fn answers(&self) -> MutexGuard<'_, Answers> {
         lock(&self.answers)
+    }
+
+    pub(super) fn live(&self) -> MutexGuard<'_, Live> {
+        lock(&self.live)
     }
 
     pub(super) fn note(&self, service: &str, args: Value) {
@@ -142,7 +149,7 @@ impl Core {
         }
         let told = listeners.iter().map(|listener| {
             let frame = self.frame(question());
-            entry::told(place, |reply| listener.call(frame.frame(), reply))
+            entry::at_once(place, |reply| listener.call(frame.frame(), reply)).map(drop)
         });
         // All are told, whatever comes of the first.
         let told = told.collect::<Vec<_>>().into_iter().collect();

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use async_ffi::FfiFuture;
-
 use super::Fault;
 use crate::abi::{Answer, Completed, Reply, Status};
 
@@ -28,22 +26,26 @@ pub(super) async fn enter(
 }
 
 /// Enters the mod where it cannot wait.
-pub(super) fn told(place: &str, call: impl FnOnce(&mut Reply) -> u32) -> Result<(), Fault> {
+pub(super) fn at_once(place: &str, call: impl FnOnce(&mut Reply) -> u32) -> Result<Answer, Fault> {
     let mut reply = Reply::default();
     let status = call(&mut reply);
     if status == Status::Pending as u32 {
-        return Err(invalid(place, "an observer cannot wait"));
+        return Err(invalid(place, "it is asked where it cannot wait"));
     }
-    settled(place, Completed { status, ..reply.completed }).map(drop)
+    settled(place, Completed { status, ..reply.completed })
 }
 
 /// Waits for a factory.
-pub(super) async fn load(limit: Duration, factory: FfiFuture<Completed>) -> Result<(), Fault> {
+pub(super) async fn load(limit: Duration, factory: impl Future<Output = Completed>) -> Result<(), Fault> {
     settled("load", within("load", limit, factory).await?).map(drop)
 }
 
 #[cfg(feature = "runtime")]
-async fn within(place: &str, limit: Duration, pending: FfiFuture<Completed>) -> Result<Completed, Fault> {
+async fn within(
+    place: &str,
+    limit: Duration,
+    pending: impl Future<Output = Completed>,
+) -> Result<Completed, Fault> {
     // In a test that has no runtime there is no clock either.
     if tokio::runtime::Handle::try_current().is_err() {
         return Ok(pending.await);
@@ -54,7 +56,11 @@ async fn within(place: &str, limit: Duration, pending: FfiFuture<Completed>) -> 
 }
 
 #[cfg(not(feature = "runtime"))]
-async fn within(_place: &str, _limit: Duration, pending: FfiFuture<Completed>) -> Result<Completed, Fault> {
+async fn within(
+    _place: &str,
+    _limit: Duration,
+    pending: impl Future<Output = Completed>,
+) -> Result<Completed, Fault> {
     Ok(pending.await)
 }
 

@@ -29,6 +29,8 @@ pub(super) enum Question {
     Event(Box<AgentEvent>),
     /// To hear what is said on a channel.
     Bus { channel: String, data: Value },
+    /// To draw.
+    Draw(Value),
     /// To run its tool.
     Tool(Call),
     /// To run its command, with what was typed behind its name.
@@ -227,7 +229,7 @@ impl FrameHost for TestFrame {
             (JsonField::ModState, ..) => json(self.state()?.mod_state.get(&*self.place.id)?),
             (JsonField::RunResult, _, Some(Subject::RunEnd(result))) => json(result),
             (JsonField::Event, Question::Event(event), _) => json(&**event),
-            (JsonField::Data, Question::Bus { data, .. }, _) => json(data),
+            (JsonField::Data, Question::Bus { data, .. } | Question::Draw(data), _) => json(data),
             _ => None,
         }
     }

@@ -248,7 +248,7 @@ impl TestMod {
         asked.filter_map(|args| args[field].as_str().map(str::to_owned)).collect()
     }
 
-    fn pairs(&self, service: &str, field: &str) -> Vec<(String, Value)> {
+    pub(super) fn pairs(&self, service: &str, field: &str) -> Vec<(String, Value)> {
         let asked = self.asked_of(service).into_iter();
         asked
             .map(|args| (args[field].as_str().unwrap_or_default().to_owned(), args["data"].clone()))

@@ -73,10 +73,12 @@ mod fault;
 mod frame;
 mod hooks;
 mod host;
+mod live;
 mod loaded;
 mod registrations;
 mod round;
 mod run;
+mod screen;
 mod script;
 mod services;
 #[cfg(test)]

@@ -27,6 +27,8 @@ pub(super) struct Handler {
 enum What {
     Hooks(Handler),
     Callable(Callable),
+    /// What has no code.
+    Named,
 }
 
 struct Row {
@@ -55,6 +57,11 @@ impl Registrations {
         (!taken).then(|| self.add(kind, spec, What::Callable(callable)))
     }
 
+    /// Adds what has no code.
+    pub(super) fn add_named(&self, kind: &str, spec: Value) -> u64 {
+        self.add(kind, spec, What::Named)
+    }
+
     fn add(&self, kind: &str, spec: Value, what: What) -> u64 {
         let mut rows = lock(&self.rows);
         rows.0 += 1;
@@ -66,6 +73,12 @@ impl Registrations {
     /// Undoes one; its code is dropped without the lock.
     pub(super) fn dispose(&self, id: u64) {
         let gone: Vec<_> = lock(&self.rows).1.extract_if(.., |row| row.id == id).collect();
+        drop(gone);
+    }
+
+    /// Undoes all of a kind.
+    pub(super) fn dispose_kind(&self, kind: &str) {
+        let gone: Vec<_> = lock(&self.rows).1.extract_if(.., |row| row.registered.kind == kind).collect();
         drop(gone);
     }
 
@@ -81,7 +94,7 @@ impl Registrations {
         let rows = lock(&self.rows);
         let handlers = rows.1.iter().filter_map(|row| match &row.what {
             What::Hooks(handler) => Some(handler.clone()),
-            What::Callable(_) => None,
+            What::Callable(_) | What::Named => None,
         });
         handlers.collect()
     }
@@ -97,13 +110,24 @@ impl Registrations {
         self.callables(kind, key, name).into_iter().next()
     }
 
+    /// All of a kind that have code.
+    pub(super) fn of_kind(&self, kind: &str) -> Vec<Callable> {
+        let rows = lock(&self.rows);
+        let callables =
+            rows.1.iter().filter(|row| row.registered.kind == kind).filter_map(|row| match &row.what {
+                What::Callable(callable) => Some(callable.clone()),
+                What::Hooks(_) | What::Named => None,
+            });
+        callables.collect()
+    }
+
     fn callables(&self, kind: &str, key: &str, name: &str) -> Vec<Callable> {
         let rows = lock(&self.rows);
         let of_kind = rows.1.iter().filter(|row| row.registered.kind == kind);
         let named = of_kind.filter(|row| row.registered.spec[key] == name);
         let callables = named.filter_map(|row| match &row.what {
             What::Callable(callable) => Some(callable.clone()),
-            What::Hooks(_) => None,
+            What::Hooks(_) | What::Named => None,
         });
         callables.collect()
     }

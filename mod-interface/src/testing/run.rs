@@ -10,8 +10,8 @@ use super::{
     script::ModelAnswer,
 };
 use crate::types::{
-    AgentState, ContentBlock, EffortChange, EventPayload, Hook, Message, MessageSource, NextTurn, Role,
-    RunResult, StopDecision, StopReason, ToolOutput, TransformInput, Usage,
+    AgentState, ContentBlock, Effort, EffortChange, EventPayload, Hook, Message, MessageSource, NextTurn,
+    Role, RunResult, StopDecision, StopReason, ToolOutput, TransformInput, Usage,
 };
 
 /// How often in a row `on_stop` may keep a run going.
@@ -100,6 +100,8 @@ impl<'a> Run<'a> {
             TransformInput::Handled { .. } => return Ok(None),
         }
         self.emit(EventPayload::RunStart { session_id: self.state.session_id.clone() });
+        let steering = self.tested.core.live().take_steering();
+        self.append(steering);
         let stop_reason = loop {
             if let Some(reason) = self.next_round().await? {
                 break reason;
@@ -135,7 +137,11 @@ impl<'a> Run<'a> {
         if round.should_stop_after_turn(&self.state).await? {
             return Ok(Some(StopReason::StopHook));
         }
-        if !had_tool_calls && !self.is_forced_on(&round).await? {
+        let follows_up = !had_tool_calls && {
+            let waiting = self.tested.core.live().take_follow_up();
+            self.append(waiting)
+        };
+        if !had_tool_calls && !follows_up && !self.is_forced_on(&round).await? {
             return Ok(Some(StopReason::EndTurn));
         }
         self.swapped = round.prepare_next_turn(&self.state, std::mem::take(&mut self.swapped)).await?;
@@ -149,11 +155,7 @@ impl<'a> Run<'a> {
         }
         let messages = round.transform_context(&self.state).await?;
         let messages = messages.iter().map(|message| Message::clone(message)).collect();
-        let model = self.swapped.model.clone().unwrap_or_else(|| self.script.model.clone());
-        let effort = match self.swapped.effort {
-            Some(EffortChange::Set(effort)) => Some(effort),
-            Some(EffortChange::Reset) | None => None,
-        };
+        let (model, effort) = self.choice();
         let given = self.script.answers.len();
         let answer = self.script.answers.get(self.calls.len()).cloned();
         let answer = answer.ok_or(Fault::ScriptIsOver { given })?;
@@ -200,6 +202,10 @@ impl<'a> Run<'a> {
         if !results.is_empty() {
             let source = MessageSource::ToolResults;
             self.state.push(Message { role: Role::User, content: results, source });
+            if !terminate {
+                let steering = self.tested.core.live().take_steering();
+                self.append(steering);
+            }
         }
         if let Some(value) = slot {
             self.state.set_mod_state(&self.tested.core.place.id, value);
@@ -249,6 +255,25 @@ impl<'a> Run<'a> {
             self.tested.core.tell_fault(&fault);
             ToolOutput::error(format!("The tool failed: {}", fault.cause()))
         }))
+    }
+
+    /// Model and effort: what `prepare_next_turn` chose for the run stands above what the mod set.
+    fn choice(&self) -> (String, Option<Effort>) {
+        let live = self.tested.core.live();
+        let set = live.model.as_ref().unwrap_or(&self.script.model);
+        let effort = match self.swapped.effort {
+            Some(EffortChange::Set(effort)) => Some(effort),
+            Some(EffortChange::Reset) => None,
+            None => live.effort,
+        };
+        (self.swapped.model.as_ref().unwrap_or(set).clone(), effort)
+    }
+
+    /// Appends what was queued; whether there was any.
+    fn append(&mut self, messages: Vec<Message>) -> bool {
+        let some = !messages.is_empty();
+        messages.into_iter().for_each(|message| self.state.push(message));
+        some
     }
 
     async fn is_forced_on(&mut self, round: &Round<'_>) -> Result<bool, Fault> {

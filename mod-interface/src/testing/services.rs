@@ -4,7 +4,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{core::Core, entry, frame::Call};
+use super::{core::Core, entry, frame::Call, live};
 use crate::{
     abi::Callable,
     types::{EventKind, EventPayload, NoticeLevel},
@@ -19,11 +19,11 @@ pub(super) fn now(core: &Core, call: Option<&Call>, service: &str, args: &str) -
     if let Some(answer) = scripted(core, service) {
         return answer;
     }
+    if let Some(answer) = live::answer(core, service, &args) {
+        return answer.map(|value| value.to_string());
+    }
     let text = |field: &str| args[field].as_str().unwrap_or_default().to_owned();
     match service {
-        "flag" => {
-            return scripted(core, &format!("flag {}", text("name"))).unwrap_or(Ok("null".to_owned()));
-        }
         "ui.notify" => {
             core.emit(EventPayload::Notice { level: NoticeLevel::Info, message: text("message") });
         }

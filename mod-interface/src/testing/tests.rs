@@ -23,12 +23,13 @@ fn result() -> RunResult {
 
 async fn asks(cmd: ModApi) -> Result<()> {
     let ui = cmd.ui();
+    let colour: Option<String> = cmd.get_flag("colour")?;
     let said = format!(
         "{} {:?} {:?} {:?} {:?} in {} as {}",
         ui.confirm("Sure?").await?,
         ui.select("Which?", &["red", "blue"]).await?,
         ui.input("Why?").await?,
-        cmd.get_flag("colour")?,
+        colour,
         cmd.exec("git").args(["branch", "-a"]).await?,
         cmd.cwd(),
         cmd.id(),
@@ -49,7 +50,7 @@ fn the_host_answers_what_the_test_says_and_records_what_was_asked() {
     assert_eq!(asker.executed(), ["git branch -a"]);
     assert_eq!(asker.log(), [(LogLevel::Warn, "asked".to_owned())]);
     let services: Vec<_> = asker.asked().into_iter().map(|asked| asked.service).collect();
-    let expected = ["ui.confirm", "ui.select", "ui.input", "flag", "exec", "ui.notify", "log"];
+    let expected = ["flag", "ui.confirm", "ui.select", "ui.input", "exec", "ui.notify", "log"];
     assert_eq!(services, expected);
     assert_eq!(
         asker.events(),
@@ -327,7 +328,8 @@ fn a_mod_that_outlives_its_harness_is_told_so() {
         Ok(())
     }));
     drop(loaded.unwrap());
-    let error = kept.get().unwrap().get_flag("colour").unwrap_err();
+    let colour: Result<Option<String>> = kept.get().unwrap().get_flag("colour");
+    let error = colour.unwrap_err();
     assert_eq!(error.to_string(), "the harness is gone");
 }
 
@@ -380,5 +382,7 @@ fn the_clock_is_paused_and_a_hook_that_takes_too_long_is_a_fault() {
     });
 }
 
+#[path = "live_tests.rs"]
+mod live;
 #[path = "run_tests.rs"]
 mod runs;
