@@ -4,7 +4,8 @@
 ///
 /// With the feature `runtime` that is a tokio runtime of one thread whose clock is paused: a mod that sleeps
 /// an hour is an hour further at once. What tokio's clock does not know cannot be paused:
-/// [`std::time`], threads, and code that blocks. Without `runtime` there is no clock at all, and a future
+/// [`std::time`], threads, and code that blocks. What waits for a socket waits as long as that takes, and a timer
+/// beside it goes off first. Without `runtime` there is no clock at all, and a future
 /// that nobody can wake ends the test instead of hanging it.
 ///
 /// Everything in [`crate::testing`] is plain `async`, so `#[tokio::test]` does as well.
