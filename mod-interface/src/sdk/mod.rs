@@ -18,7 +18,7 @@ mod export;
 mod hooks;
 mod mod_api;
 mod runtime;
-pub(crate) mod services;
+mod services;
 mod tool;
 mod ui;
 mod views;

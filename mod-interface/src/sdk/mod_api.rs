@@ -156,7 +156,7 @@ impl ModApi {
         services::log(&self.frame, level, message);
     }
 
-    pub(crate) fn frame(&self) -> &Frame {
+    pub(super) fn frame(&self) -> &Frame {
         &self.frame
     }
 

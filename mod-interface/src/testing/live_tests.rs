@@ -6,18 +6,13 @@ use crate::{
     testing::Asked,
 };
 
-/// Loads a mod that asks for these services, and tells each answer in a notice.
-async fn asking(host: TestHost, services: Vec<(&'static str, Value)>) -> TestMod {
-    let factory = move |cmd: ModApi| async move {
-        for (service, args) in services {
-            match services::now(cmd.frame(), service, &args) {
-                Ok(answer) => cmd.ui().notify(&answer.to_string()),
-                Err(error) => cmd.ui().notify(&error.to_string()),
-            }
-        }
-        Ok(())
-    };
-    host.load(factory).await.unwrap()
+/// Asks for these services, and gives what each answers, or why not.
+async fn asking(host: TestHost, services: Vec<(&'static str, Value)>) -> (TestMod, Vec<Value>) {
+    let tested = host.load(|_| async { Ok(()) }).await.unwrap();
+    let answers =
+        services.iter().map(|(service, args)| ask(&tested, service, args).unwrap_or_else(Value::from));
+    let answers = answers.collect();
+    (tested, answers)
 }
 
 #[test]
@@ -32,8 +27,8 @@ fn a_flag_has_its_option_or_its_default_and_one_name() {
         get("colour"),
         get("other"),
     ];
-    let declared = block_on(asking(TestHost::new().option("colour", "green"), asked));
-    assert_eq!(declared.notices(), ["1", "2", "0", r#""true""#, r#""green""#, "null"]);
+    let (declared, answers) = block_on(asking(TestHost::new().option("colour", "green"), asked));
+    assert_eq!(json!(answers), json!([1, 2, 0, "true", "green", null]));
     let refused = declared.events().into_iter().find(|event| event.kind() == EventKind::ModError);
     let expected = EventPayload::ModError {
         mod_id: "mod:test".to_owned(),
@@ -46,9 +41,9 @@ fn a_flag_has_its_option_or_its_default_and_one_name() {
 #[test]
 fn a_status_stands_in_the_place_of_the_one_before_and_a_blank_one_clears_it() {
     let status = |text: &str| ("ui.set_status", json!({ "text": text }));
-    let shows = block_on(asking(TestHost::new(), vec![status("one"), status("two")]));
+    let (shows, _) = block_on(asking(TestHost::new(), vec![status("one"), status("two")]));
     assert_eq!(shows.status().as_deref(), Some("two"));
-    let cleared = block_on(asking(TestHost::new(), vec![status("one"), status(" ")]));
+    let (cleared, _) = block_on(asking(TestHost::new(), vec![status("one"), status(" ")]));
     assert_eq!(cleared.status(), None);
 }
 
@@ -63,9 +58,9 @@ fn queued_messages_and_a_model_that_was_set_reach_the_run() {
         ("set_effort", json!({ "effort": "high" })),
     ];
     block_on(async {
-        let queues = asking(TestHost::new(), asked).await;
+        let (queues, answers) = asking(TestHost::new(), asked).await;
         let none = "a message that is queued needs a text, got none";
-        assert_eq!(queues.notices(), ["null", "null", none, "null", "null"]);
+        assert_eq!(json!(answers), json!([null, null, none, null, null]));
         assert_eq!(queues.queued(), ["later", "now"]);
         let ran = queues.run(Script::new("go").says("one").says("two")).await.unwrap();
         let said: Vec<_> = ran.messages.iter().map(|message| (message.text(), message.source)).collect();
@@ -90,13 +85,12 @@ fn the_active_tools_are_those_that_the_mod_leaves() {
         for name in ["one", "two"] {
             cmd.add_tool(Tool::new(name, "Is one").run(|_| async { Ok("") }))?;
         }
-        services::now(cmd.frame(), "tools.set_active", &json!({ "names": ["two", "three"] }))?;
-        let ask = |service| services::now(cmd.frame(), service, &Value::Null);
-        cmd.ui().notify(&format!("{} {}", ask("tools.all")?, ask("tools.active")?));
         Ok(())
     };
     let filters = block_on(TestHost::new().load(factory)).unwrap();
-    assert_eq!(filters.notices(), [r#"["one","two"] ["two"]"#]);
+    assert!(ask(&filters, "tools.set_active", &json!({ "names": ["two", "three"] })).is_ok());
+    let told = ["tools.all", "tools.active"].map(|service| ask(&filters, service, &Value::Null).unwrap());
+    assert_eq!(json!(told), json!([["one", "two"], ["two"]]));
 }
 
 /// Draws what it is given, once.
@@ -114,13 +108,12 @@ impl Entry for Draws {
 
 #[test]
 fn what_a_mod_shows_and_draws_is_seen() {
-    let factory = |cmd: ModApi| async move {
-        let draws = || Callable::new(Box::new(Draws));
-        cmd.frame().add("renderer", r#"{"customType":"roast"}"#, draws()).map_err(Error::msg)?;
-        cmd.frame().add("widget", r#"{"placement":"above_editor"}"#, draws()).map_err(Error::msg)?;
-        services::now(cmd.frame(), "show_entry", &json!({ "customType": "roast", "data": 7 })).map(drop)
-    };
-    let draws = block_on(TestHost::new().load(factory)).unwrap();
+    let draws = block_on(TestHost::new().load(|_| async { Ok(()) })).unwrap();
+    let frame = draws.core.frame(Question::Factory);
+    for (kind, spec) in [("renderer", r#"{"customType":"roast"}"#), ("widget", "{}")] {
+        frame.frame().add(kind, spec, Callable::new(Box::new(Draws))).unwrap();
+    }
+    assert_eq!(ask(&draws, "show_entry", &json!({ "customType": "roast", "data": 7 })), Ok(Value::Null));
     assert_eq!(draws.shown(), [("roast".to_owned(), json!(7))]);
     assert_eq!(draws.draw("roast", json!([1])).unwrap(), ["[1]"]);
     assert_eq!(draws.widgets().unwrap(), [["null"]]);
