@@ -16,6 +16,7 @@ mod session;
 mod tests;
 
 use std::{
+    collections::BTreeSet,
     io::{self, IsTerminal},
     sync::{Arc, atomic::AtomicBool},
 };
@@ -32,7 +33,7 @@ use self::{
 };
 use crate::{
     mod_host::host_facts,
-    settings::{self, Places},
+    settings::{self, Loaded, Places, Trust},
 };
 
 pub use process::{Hidden, Process};
@@ -114,8 +115,10 @@ fn read_piped(typed: &str) -> anyhow::Result<Option<String>> {
 /// What the arguments and the settings ask for.
 fn request(process: &Process, args: &RunArgs, prompt: String) -> anyhow::Result<RunRequest> {
     let places = workspace(process, &args.workspace)?;
+    let mut settings = settings::load(&places)?;
+    settings.warnings.extend(gated(&settings, &places, args)?);
     Ok(RunRequest {
-        settings: settings::load(&places)?,
+        settings,
         places,
         prompt,
         model: args.model.clone(),
@@ -130,6 +133,19 @@ fn request(process: &Process, args: &RunArgs, prompt: String) -> anyhow::Result<
         record: args.record(),
         mod_timing: args.mod_timing,
     })
+}
+
+/// What is said of the settings of a project that is not trusted: which of them do not count.
+fn gated(settings: &Loaded, places: &Places, args: &RunArgs) -> settings::Result<Option<String>> {
+    let mut keys = settings.gated();
+    keys.retain(|key| *key != "model" || args.model.is_none());
+    let counts = args.dangerously_skip_permissions
+        || keys.is_empty()
+        || Trust::load(places)?.is_trusted(&places.cwd, &BTreeSet::new());
+    let keys = keys.join(", ");
+    Ok((!counts).then(|| {
+        format!("the workspace is not trusted (see cmd mods trust), so what its settings say does not count of: {keys}")
+    }))
 }
 
 /// The places for the workspace that was typed.

@@ -74,6 +74,18 @@ impl Loaded {
             tool_execution: project.tool_execution.or(user.tool_execution),
         }
     }
+
+    /// The keys that the project sets and that do not count until it is trusted, those about its mods left out.
+    pub fn gated(&self) -> Vec<&'static str> {
+        let Layer { model, permissions, api, .. } = &self.project;
+        let keys = [
+            ("model", model.is_some()),
+            ("permissions.mode", permissions.mode.is_some()),
+            ("permissions.allow", !permissions.allow.is_empty()),
+            ("api", *api != Api::default()),
+        ];
+        keys.into_iter().filter(|(_, set)| *set).map(|(key, _)| key).collect()
+    }
 }
 
 /// A time limit that was set to so many milliseconds; zero sets none.
@@ -178,6 +190,7 @@ mod tests {
             loaded(r#"{"permissions": {"mode": "default", "allow": ["a"], "deny": ["c", "d"]}}"#, "{}");
         assert_eq!(untrusted.permissions, expected.user.permissions);
         assert_eq!(untrusted.mods, Mods::default());
+        assert_eq!(both.gated(), ["model", "permissions.mode", "permissions.allow", "api"]);
         assert_eq!(
             both.merge(true).mods,
             Mods { user: ModLayer::default(), project: both.project.mods.clone() }

@@ -17,21 +17,33 @@
 //! # fn main() {}
 //! ```
 //!
+//! # The guide
+//! 1. [The first mod](guide::first_mod)
+//! 2. [Hooks](guide::hooks): block, rewrite, add, keep going
+//! 3. [Tools and commands](guide::tools_and_commands)
+//! 4. [Events, and the bus between mods](guide::events)
+//! 5. [The host](guide::host): the person, processes, options, the log
+//! 6. [What a failure looks like](guide::failure)
+//! 7. [Testing](guide::testing)
+//! 8. [Versions, packing, signing](guide::shipping)
+//! 9. [Performance](guide::performance)
+//! 10. [What the built-in tools are called with](guide::tool_inputs)
+//!
 //! # Layers
 //! * [`types`]: plain data, shared by everybody.
 //! * [`abi`]: what crosses the line between host and mod. The host's `mod_host` and the SDK use it; a
 //!   mod never names it.
 //! * [`sdk`]: what authors write against, re-exported by [`prelude`].
-//!
-//! # Versions
-//! The crate's version is the interface's. A mod built against 1.x loads in every host of the same
-//! major and the same or a higher minor.
+//! * [`testing`]: a host for tests of mods, with the feature `testing`.
 #![deny(missing_docs)]
 // abi_stable's derives trip these two.
 #![allow(non_local_definitions, unused_braces)]
 
 pub mod abi;
+pub mod guide;
 pub mod sdk;
+#[cfg(any(feature = "testing", all(doc, not(doctest))))]
+pub mod testing;
 pub mod types;
 
 pub use sdk::{Error, ModApi, Result};

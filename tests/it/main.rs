@@ -38,6 +38,9 @@ mod mods_commands;
 #[cfg(target_os = "linux")]
 mod mods_json;
 #[cfg(target_os = "linux")]
+mod mods_names;
+mod mods_new;
+#[cfg(target_os = "linux")]
 mod no_session;
 mod observers;
 #[cfg(target_os = "linux")]
@@ -67,5 +70,6 @@ mod subagents;
 mod support;
 mod timing;
 mod tool_input;
+mod tool_inputs;
 #[cfg(target_os = "linux")]
 mod trust;

@@ -69,7 +69,7 @@ fn every_command_prints_one_json_value() {
     assert_eq!(run(&folders, &["untrust"]), (0, untrusted(true)));
     assert_eq!(run(&folders, &["untrust"]), (0, untrusted(false)));
     let removed = json!({ "package": "file:numbered-001", "scope": "user" });
-    assert_eq!(run(&folders, &["remove", "-g", "numbered-001"]).0, 2, "another kind of package");
+    assert_eq!(run(&folders, &["remove", "-g", "npm:numbered-001"]).0, 2, "another kind of package");
     assert_eq!(run(&folders, &["remove", "-g", "file:numbered-001"]), (0, removed));
     let library = numbered(1).write(&folders.dir().join("library.so"));
     let (code, inspected) = run(&folders, &["inspect", library.to_str().unwrap()]);

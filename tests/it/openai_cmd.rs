@@ -101,6 +101,7 @@ fn mods_act_in_a_run_with_a_streaming_model() {
         "error": null,
         "notices": [{ "level": "info", "message": notice }],
         "modErrors": [],
+        "denied": [],
         "result": result,
     });
     let ran = run("json");

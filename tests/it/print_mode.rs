@@ -27,6 +27,7 @@ fn json_is_one_object() {
         "error": null,
         "notices": [],
         "modErrors": [],
+        "denied": [],
         "result": { "finalText": "An answer.", "stopReason": "end_turn", "turnCount": 1, "usage": usage() },
     });
     assert_eq!((ran.code(), ran.json(), &*ran.stderr), (0, expected, ""));
@@ -171,7 +172,8 @@ fn what_is_typed_outranks_the_settings_and_an_untrusted_project_limits_but_choos
     fs::create_dir(folders.work().join(".commandcode")).unwrap();
     let file = folders.work().join(".commandcode/settings.json");
     fs::write(&file, json!({ "model": project, "maxTurns": 1 }).to_string()).unwrap();
-    let limited = "warning: the run ended early, after 1 turn: max_turns\n";
+    let limited = "warning: the workspace is not trusted (see cmd mods trust), so what its settings say does not count of: model\n\
+                   warning: the run ended early, after 1 turn: max_turns\n";
     assert_eq!(folders.cmd(&["-p", "go"]).run().told(), (1, "user\n", limited));
     let ran = folders.cmd(&["-p", "go", "--model", &typed, "--max-turns", "2"]).run();
     assert_eq!(ran.told(), (0, "typed\n", ""));
@@ -279,8 +281,7 @@ fn a_run_that_cannot_begin_is_told_in_every_format() {
 
 /// The JSON format's object where one key alone says something.
 fn nothing_but(key: &str, text: &str) -> Value {
-    let mut object =
-        json!({ "sessionId": null, "model": null, "error": null, "notices": [], "modErrors": [] });
+    let mut object = json!({ "sessionId": null, "model": null, "error": null, "notices": [], "modErrors": [], "denied": [] });
     object["result"] = Value::Null;
     object[key] = text.into();
     object

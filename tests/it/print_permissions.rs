@@ -112,9 +112,31 @@ fn a_project_that_is_not_trusted_cannot_loosen_permissions() {
         fate(&folders.play(&scenario, &args).run())
     };
     assert!(run(shell("true"), &[]).starts_with("nobody is there to allow this call"));
+    let told = folders.play(&json!({ "turns": [{ "text": "done" }] }), &[]).run();
+    let warning = "warning: the workspace is not trusted (see cmd mods trust), so what its settings say does not count of: \
+                   permissions.mode, permissions.allow\n";
+    assert_eq!(told.told(), (0, "done\n", warning));
     let read = calls("read_file", json!({ "file_path": "file" }));
     assert_eq!(run(read, &[SKIP]), "a deny rule forbids this call: read_file");
     assert_eq!(run(shell("true"), &["--allow", "shell_command"]), "ran");
+}
+
+#[test]
+fn a_model_that_does_not_count_is_told_where_there_is_no_other() {
+    let folders = Folders::new();
+    fs::create_dir(folders.work().join(".commandcode")).unwrap();
+    fs::write(folders.work().join(".commandcode/settings.json"), r#"{"model": "scripted/x"}"#).unwrap();
+    let ran = folders.cmd(&["-p", "go"]).run();
+    let warning = "warning: the workspace is not trusted (see cmd mods trust), so what its settings say does not count of: model\n";
+    assert!(ran.stderr.starts_with(warning) && ran.code() == 1, "{ran:?}");
+}
+
+#[test]
+fn the_one_object_of_a_run_says_what_was_denied_and_why() {
+    let ran =
+        Folders::new().play(&shell("true"), &["--output-format", "json", "--deny", "shell_command"]).run();
+    let denied = json!([{ "toolCallId": "c1", "toolName": "shell_command", "reason": "a deny rule forbids this call: shell_command" }]);
+    assert_eq!((ran.code(), &ran.json()["denied"]), (1, &denied));
 }
 
 /// A workspace with a secret in it, and a link to where the secret is.

@@ -1,5 +1,6 @@
 mod bench;
 mod mods;
+mod new;
 
 use std::{
     num::NonZeroU32,
@@ -19,6 +20,8 @@ pub(super) use mods::{
     UntrustArgs, UpdateArgs, VerifyArgs,
 };
 
+pub(super) use new::NewArgs;
+
 pub(super) use bench::{BenchArgs, BenchOneArgs, Effort};
 
 const EXAMPLES: &str = "\
@@ -34,6 +37,7 @@ Exit status: 0 when the run came to its own end, 1 when it did not, 2 for a wron
 
 const MODS_EXAMPLES: &str = "\
 Examples:
+  cmd mods new my-mod
   cmd mods pack ./my-mod
   cmd mods add ./my-mod-1.0.0.tgz
   cmd mods add npm:@team/review-mod@1.2.0

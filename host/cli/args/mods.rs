@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{BenchArgs, BenchOneArgs, Workspace};
+use super::{BenchArgs, BenchOneArgs, NewArgs, Workspace};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModsCommand {
@@ -27,6 +27,9 @@ pub(crate) enum ModsCommand {
     /// Measure what each hook of a mod takes
     #[command(after_help = super::bench::HELP)]
     Bench(BenchArgs),
+    /// Make the folder of a new mod, with a test
+    #[command(after_help = super::new::HELP)]
+    New(NewArgs),
     /// Build a mod and pack it into an archive
     Pack(PackArgs),
     /// Measure one hook in this process, or the loading, and print it as JSON
@@ -57,6 +60,7 @@ impl ModsCommand {
             Self::Untrust(args) => args.common.json,
             Self::Inspect(args) => args.json,
             Self::Bench(args) => args.common.json,
+            Self::New(args) => args.json,
             Self::Pack(args) => args.json,
             Self::BenchOne(_) | Self::TrialLoad { .. } => false,
         }
@@ -73,6 +77,7 @@ impl ModsCommand {
             | Self::Inspect(_)
             | Self::Bench(_)
             | Self::BenchOne(_)
+            | Self::New(_)
             | Self::Pack(_)
             | Self::TrialLoad { .. } => false,
         }
@@ -99,7 +104,7 @@ pub(crate) struct AddArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct UpdateArgs {
-    /// Only these packages; all, when none is named
+    /// Only these packages, or those of these mods; all, when none is named
     #[arg(value_name = "PACKAGE")]
     pub(crate) packages: Vec<String>,
     /// Move what is not pinned to its newest version
@@ -125,7 +130,7 @@ pub(crate) struct UpdateArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArgs {
-    /// The package, in any form that names it: the version does not matter
+    /// The package, in any form that names it (the version does not matter), or the name of its mod
     #[arg(value_name = "PACKAGE")]
     pub(crate) package: String,
     /// Remove it for yourself, not from the project

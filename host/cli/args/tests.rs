@@ -159,12 +159,14 @@ Commands:
   untrust  Take the trust in the workspace back
   inspect  Show what a library or a mod's folder says about itself, without running it
   bench    Measure what each hook of a mod takes
+  new      Make the folder of a new mod, with a test
   pack     Build a mod and pack it into an archive
 
 Options:
   -h, --help  Print help
 
 Examples:
+  cmd mods new my-mod
   cmd mods pack ./my-mod
   cmd mods add ./my-mod-1.0.0.tgz
   cmd mods add npm:@team/review-mod@1.2.0

@@ -8,7 +8,7 @@ use registry::{Installed, Source};
 use serde::Serialize;
 
 use super::{
-    Context,
+    Context, build,
     job::{Asked, Job},
     list::registered_line,
     packages,
@@ -52,7 +52,9 @@ impl Context<'_> {
                     .typed(path)
                     .canonicalize()
                     .map_err(|error| Usage(format!("there is no such folder: {error}: {}", args.source)))?;
-                let (installed, mods) = local(&job, &folder).await?;
+                let local = local(&job, &folder).await;
+                let (installed, mods) =
+                    local.map_err(|error| build::unpacked(&folder).map_or(error, Into::into))?;
                 (installed, mods, written(&places, scope, &folder))
             }
             Source::Archive(path) => {
@@ -74,7 +76,7 @@ impl Context<'_> {
                 let wanted = text.clone();
                 let (installed, mods) =
                     job.asking(asked).run(move |installer| installer.add(&wanted)).await?;
-                (installed?, mods, text)
+                (installed.map_err(|error| self.looked_for(&args.source, error))?, mods, text)
             }
         };
         packages::name(&places, scope, &installed.id, &text)?;
@@ -106,6 +108,19 @@ impl Context<'_> {
             return Ok(Source::Archive(path.to_owned()));
         }
         Ok(Source::parse(typed)?)
+    }
+
+    /// Says what was looked for where a name alone was typed, and nothing is called that.
+    fn looked_for(&self, typed: &str, error: registry::Error) -> anyhow::Error {
+        let missing = matches!(error, registry::Error::Fetch { .. } | registry::Error::Offline { .. });
+        if !missing || typed.contains([':', '/', '@']) {
+            return error.into();
+        }
+        let hint = match self.typed(Path::new(typed)).is_dir() {
+            true => format!("did you mean the folder ./{typed}?"),
+            false => format!("a folder is ./{typed}, an archive {typed}.tgz, a repository OWNER/REPO"),
+        };
+        anyhow::Error::from(error).context(format!("the name {typed} is that of a package of npm, {hint}"))
     }
 
     /// Lets the mods of packages that the user installed join those of a trusted project. False when it is

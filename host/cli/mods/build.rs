@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, bail};
 use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
 
-use crate::cli::process::SIGN_PASSWORD;
+use crate::cli::{output::Usage, process::SIGN_PASSWORD};
 
 /// Builds a mod's library in release. Cargo's own messages go where this program's do. `cargo` is the
 /// program to call.
@@ -59,6 +59,14 @@ pub(super) fn package(cargo: &Path, folder: &Path) -> anyhow::Result<Package> {
         );
     }
     Ok(package)
+}
+
+/// What is said of a folder that has the source of a mod where a packed one is expected.
+pub(super) fn unpacked(folder: &Path) -> Option<Usage> {
+    let is_source = folder.join("Cargo.toml").is_file() && !folder.join("mod.toml").exists();
+    let text =
+        "this is the source of a mod, pack it first with cmd mods pack, or try it where it is with cmd --mod";
+    is_source.then(|| Usage(format!("{text}: {}", folder.display())))
 }
 
 /// Reads what cargo says to its end, and picks the package's library out of it.

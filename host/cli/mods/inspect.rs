@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use registry::{manifest::Manifest, object, version::show};
 use serde::Serialize;
 
-use super::Context;
+use super::{Context, build};
 use crate::{
     cli::{
         args::InspectArgs,
@@ -54,6 +54,9 @@ impl Context<'_> {
     pub(super) fn inspect(&mut self, args: &InspectArgs) -> anyhow::Result<Exit> {
         let mut path = self.typed(&args.file);
         if path.is_dir() {
+            if let Some(unpacked) = build::unpacked(&path) {
+                return Err(unpacked.into());
+            }
             let manifest = Manifest::read(&path)?.manifest;
             path = path.join(&manifest.choose(&self.facts)?.file);
         }

@@ -8,6 +8,7 @@ mod inspect;
 mod job;
 mod list;
 mod lock;
+mod new;
 mod pack;
 mod packages;
 mod remove;
@@ -55,6 +56,7 @@ impl Context<'_> {
         match command {
             ModsCommand::Add(args) => self.add(args).await,
             ModsCommand::List(args) => self.list(args).await,
+            ModsCommand::New(args) => self.new_mod(args),
             ModsCommand::Pack(args) => self.pack(args),
             ModsCommand::Inspect(args) => self.inspect(args),
             ModsCommand::Bench(args) => self.bench(args).await,

@@ -68,11 +68,32 @@ pub(super) fn meant<'a>(
     if let Some(entry) = known.iter().find(is_meant) {
         return Ok(entry);
     }
+    let mut shipping: Vec<_> = known.iter().filter(|entry| ships(places, entry, typed)).collect();
+    shipping.sort_by_key(|entry| (entry.id.as_str(), entry.scope.as_str()));
+    shipping.dedup_by_key(|entry| (entry.scope, &entry.id));
+    match shipping[..] {
+        [] => {}
+        [entry] => return Ok(entry),
+        _ => {
+            let ids: Vec<_> = shipping.iter().map(|entry| entry.id.as_str()).collect();
+            return Err(Usage(format!(
+                "several packages have this mod, name one of {}: {typed}",
+                ids.join(", ")
+            )));
+        }
+    }
     let hint = match nearest(known.iter().map(|entry| entry.id.as_str()), typed) {
         Some(id) => format!("did you mean {id}?"),
         None => "see cmd mods list".to_owned(),
     };
     Err(Usage(format!("no such package is named in the settings, {hint}: {typed}")))
+}
+
+/// Whether the lock says that a package has the mod of that name.
+fn ships(places: &Places, entry: &Entry, name: &str) -> bool {
+    let lock = Lock::read(places.folder(entry.scope)).unwrap_or_default();
+    lock.get(&entry.id)
+        .is_some_and(|package| package.artifacts.iter().any(|artifact| artifact.mod_name == name))
 }
 
 /// What was locked in a scope without being named any more.

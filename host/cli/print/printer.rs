@@ -35,6 +35,8 @@ pub(super) struct Seen {
     error: Option<String>,
     notices: Vec<Value>,
     mod_errors: Vec<Value>,
+    /// The tool calls that were denied, and why.
+    denied: Vec<Value>,
 }
 
 impl EventSink for Printer {
@@ -198,6 +200,10 @@ impl Seen {
             EventPayload::RunError { error } if main => self.error = Some(error.clone()),
             EventPayload::Notice { level, message } => {
                 self.notices.push(json!({ "level": level, "message": message }));
+            }
+            EventPayload::ToolDenied { tool_call_id, tool_name, reason } => {
+                let id = tool_call_id;
+                self.denied.push(json!({ "toolCallId": id, "toolName": tool_name, "reason": reason }));
             }
             EventPayload::ModError { mod_id, hook, error } => {
                 self.mod_errors.push(json!({ "modId": mod_id, "hook": hook, "error": error }));

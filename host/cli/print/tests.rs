@@ -150,7 +150,14 @@ fn stream_json_is_one_event_a_line_and_nothing_else() {
 
 #[test]
 fn json_is_one_object_at_the_end() {
-    let run = scripted(events(), Ok(Ended::Run(result(StopReason::StopHook))));
+    let denied = EventPayload::ToolDenied {
+        tool_call_id: "c1".into(),
+        tool_name: "shell_command".into(),
+        reason: "nobody is there".into(),
+    };
+    let mut events = events();
+    events.push(AgentEvent { payload: denied, agent_id: "main".into() });
+    let run = scripted(events, Ok(Ended::Run(result(StopReason::StopHook))));
     let (exit, out, err) = printed(OutputFormat::Json, true, false, &*run);
     assert_eq!((exit.unwrap(), err), (Exit::Success, String::new()));
     let expected = serde_json::json!({
@@ -159,6 +166,7 @@ fn json_is_one_object_at_the_end() {
         "error": null,
         "notices": [{"level": "warning", "message": "look\nout"}, {"level": "info", "message": "from below"}],
         "modErrors": [{"modId": "mod:x", "hook": "onStop", "error": "boom"}],
+        "denied": [{"toolCallId": "c1", "toolName": "shell_command", "reason": "nobody is there"}],
         "result": {
             "finalText": "the \u{1b}[1manswer\u{1b}[0m\n",
             "stopReason": "stop_hook",
@@ -232,7 +240,7 @@ fn a_slash_command_that_failed_is_no_success() {
         (exit.unwrap(), out)
     };
     assert_eq!(run(OutputFormat::Text), (Exit::Failure, String::new()));
-    let object = "{\"error\":null,\"modErrors\":[],\"model\":null,\"notices\":[],\"result\":null,\"sessionId\":null}\n";
+    let object = "{\"denied\":[],\"error\":null,\"modErrors\":[],\"model\":null,\"notices\":[],\"result\":null,\"sessionId\":null}\n";
     assert_eq!(run(OutputFormat::Json), (Exit::Failure, object.to_owned()));
 }
 
@@ -247,7 +255,7 @@ fn a_prompt_that_a_mod_consumed_prints_what_the_mod_says() {
     assert_eq!(run(OutputFormat::Text, None), (Exit::Success, String::new()));
     assert_eq!(
         run(OutputFormat::Json, Some("pong")).1,
-        "{\"error\":null,\"message\":\"pong\",\"modErrors\":[],\"model\":null,\"notices\":[],\"result\":null,\"sessionId\":null}\n"
+        "{\"denied\":[],\"error\":null,\"message\":\"pong\",\"modErrors\":[],\"model\":null,\"notices\":[],\"result\":null,\"sessionId\":null}\n"
     );
 }
 
@@ -283,7 +291,7 @@ fn a_request_that_cannot_be_made_is_printed_like_a_run_that_cannot_begin() {
     assert_eq!(error.to_string(), "cannot read settings.json");
     assert_eq!(
         out.text(),
-        "{\"error\":\"cannot read settings.json: is a directory\",\"modErrors\":[],\"model\":null,\"notices\":[],\"result\":null,\"sessionId\":null}\n"
+        "{\"denied\":[],\"error\":\"cannot read settings.json: is a directory\",\"modErrors\":[],\"model\":null,\"notices\":[],\"result\":null,\"sessionId\":null}\n"
     );
 }
 

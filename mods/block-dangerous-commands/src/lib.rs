@@ -39,7 +39,44 @@ fn danger(command: &str) -> Option<(&'static str, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::danger;
+    use mod_interface::{
+        prelude::*,
+        testing::{Script, TestHost, block_on},
+    };
+
+    use super::{block_dangerous_commands, danger};
+
+    const DELETE: &str = "Blocked by block-dangerous-commands: `rm -rf` deletes a tree without asking.";
+
+    fn shell(command: &str) -> Value {
+        json!({ "command": command })
+    }
+
+    #[test]
+    fn a_dangerous_command_runs_only_if_the_person_says_yes() -> Result<()> {
+        block_on(async {
+            let guard = TestHost::new().confirm(true).confirm(false).load(block_dangerous_commands).await?;
+            let rm = || guard.before_tool_call("shell_command", shell("rm -rf build"));
+            assert_eq!(rm().await?, None);
+            assert_eq!(rm().await?, Some(BeforeToolCall::block(DELETE)));
+            let asked = "Run `rm -rf build`? `rm -rf` deletes a tree without asking.";
+            assert_eq!(guard.questions(), [asked, asked]);
+            assert_eq!(guard.before_tool_call("read_file", shell("rm -rf build")).await?, None);
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn where_nobody_is_there_to_ask_the_model_is_told_why() -> Result<()> {
+        block_on(async {
+            let guard = TestHost::new().load(block_dangerous_commands).await?;
+            let script = Script::new("Clean up").tool("shell_command", "gone");
+            let script = script.calls("shell_command", shell("rm -rf .")).says("I may not.");
+            let ran = guard.run(script).await?;
+            assert_eq!((ran.results(), ran.text()), (vec![DELETE.to_owned()], "I may not."));
+            Ok(())
+        })
+    }
 
     #[test]
     fn dangerous_commands_are_known_however_they_are_spaced() {

@@ -45,6 +45,29 @@ fn summary(counts: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mod_interface::{
+        prelude::*,
+        testing::{TestHost, block_on},
+    };
+
+    use super::custom_tool;
+
+    const GREP: &str = "grep -rcI --exclude-dir=.git --exclude-dir=target -e TODO --";
+
+    #[test]
+    fn the_model_gets_the_markers_of_the_folder_or_why_not() -> Result<()> {
+        block_on(async {
+            let failed = ExecOutput { stdout: String::new(), stderr: "no such folder".into(), code: Some(2) };
+            let host = TestHost::new().exec(&format!("{GREP} src"), "src/a.rs:2\nsrc/b.rs:0\n");
+            let counter = host.exec(&format!("{GREP} ."), failed).load(custom_tool).await?;
+            let counted = counter.call_tool("count_todos", json!({ "path": "src" })).await?;
+            assert_eq!(counted, ToolOutput::text("2 TODO markers in 1 files\n2 in src/a.rs"));
+            let refused = counter.call_tool("count_todos", json!({})).await?;
+            assert_eq!(refused, ToolOutput::error("grep failed: no such folder"));
+            Ok(())
+        })
+    }
+
     #[test]
     fn files_without_a_marker_are_left_out() {
         let counts = "./b.rs:2\n./a:b.rs:1\n./c.rs:0\n";

@@ -47,3 +47,26 @@ fn count(
     })?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use mod_interface::{
+        prelude::*,
+        testing::{Script, TestHost, block_on},
+    };
+
+    use super::observe_events;
+
+    #[test]
+    fn each_run_is_counted_for_itself() -> Result<()> {
+        block_on(async {
+            let observer = TestHost::new().load(observe_events).await?;
+            let script = Script::new("Look").tool("grep", "nothing").calls("grep", json!({})).says("Done.");
+            observer.run(script).await?;
+            observer.run(Script::new("And?").says("That was all.")).await?;
+            let counted = ["2 turns, 1 tools run, 0 calls blocked", "1 turns, 0 tools run, 0 calls blocked"];
+            assert_eq!(observer.notices(), counted.map(|counts| format!("observe-events: {counts}")));
+            Ok(())
+        })
+    }
+}

@@ -43,3 +43,24 @@ async fn greet() -> std::io::Result<String> {
     receiver.read_to_string(&mut greeting).await?;
     Ok(greeting)
 }
+
+#[cfg(test)]
+mod tests {
+    use mod_interface::{
+        prelude::*,
+        testing::{TestHost, block_on},
+    };
+
+    use super::with_runtime;
+
+    #[test]
+    fn timers_tasks_and_sockets_work_in_the_runtime_of_the_test() -> Result<()> {
+        block_on(async {
+            let tested = TestHost::new().load(with_runtime).await?;
+            let prompt = tested.append_system_prompt().await?;
+            assert_eq!(prompt.as_deref(), Some("with-runtime says: hello"));
+            assert_eq!(tested.call_tool("doze", json!({})).await?, ToolOutput::text("woken"));
+            Ok(())
+        })
+    }
+}
