@@ -66,6 +66,9 @@ pub enum Error {
         /// Which one may be meant.
         hint: String,
     },
+    /// An option has a value that its flag cannot have.
+    #[error("{0}")]
+    OptionValue(String),
     /// The session's file cannot be made.
     #[error(transparent)]
     Session(#[from] session::Error),

@@ -371,6 +371,9 @@ impl HarnessBuilder {
         for notice in loaded::remember(places, &result.mods) {
             emitter.notice(NoticeLevel::Info, notice);
         }
+        if let Some(fault) = mods.option_faults().into_iter().next() {
+            return Err(Error::OptionValue(fault));
+        }
         // The name of a mod that did not load may be unknown; that it did not load was told.
         let is_complete = result.warnings.is_empty() && !self.no_mods;
         if is_complete && let Some(unknown) = loaded::unknown_option(&mods.unasked_options(), &names) {

@@ -149,14 +149,9 @@ impl Core {
         }
     }
 
-    /// The value of an option.
-    pub(crate) fn option(&self, owner: &ModIdentity, name: &str) -> Option<&str> {
-        self.options.get(&owner.name, name)
-    }
-
-    /// The options that no mod has asked for yet.
-    pub(crate) fn unasked_options(&self) -> Vec<String> {
-        self.options.unasked()
+    /// The values of `--mod-option`.
+    pub(super) fn options(&self) -> &Options {
+        &self.options
     }
 
     pub(crate) fn log(&self, owner: &ModIdentity, level: &str, message: &str) {
@@ -205,10 +200,7 @@ impl Core {
         if let Err(refused) = command.spec().check() {
             return Ok(self.refuse(owner, &place, &refused));
         }
-        match self.registrations.add(owner, What::Command(Arc::new(command))) {
-            Err(taken @ Refusal::Taken) => Ok(self.refuse(owner, &place, &format!("{taken}: {name}"))),
-            added => added.map_err(|refusal| refusal.to_string()),
-        }
+        self.register_named(owner, &place, &name, What::Command(Arc::new(command)))
     }
 
     /// Adds a tool. One that cannot be added is told, and the mod goes on without it.
@@ -229,7 +221,21 @@ impl Core {
         self.registrations.add(owner, what).map_err(|refusal| refusal.to_string())
     }
 
-    fn refuse(&self, owner: &ModIdentity, place: &str, reason: &str) -> u64 {
+    /// Registers what has a name. Where that is taken it is told, and the mod goes on without it.
+    pub(super) fn register_named(
+        &self,
+        owner: &Arc<ModIdentity>,
+        place: &str,
+        name: &str,
+        what: What,
+    ) -> Result<u64, String> {
+        match self.registrations.add(owner, what) {
+            Err(taken @ Refusal::Taken(_)) => Ok(self.refuse(owner, place, &format!("{taken}: {name}"))),
+            added => added.map_err(|refusal| refusal.to_string()),
+        }
+    }
+
+    pub(super) fn refuse(&self, owner: &ModIdentity, place: &str, reason: &str) -> u64 {
         self.bus.main().mod_error(&owner.id, place, reason);
         INERT
     }
@@ -254,6 +260,10 @@ impl Core {
                 self.tools.remove(tool);
             }
         }
+    }
+
+    pub(super) fn registrations(&self) -> &Registrations {
+        &self.registrations
     }
 
     pub(crate) fn handlers(&self) -> Arc<Handlers> {

@@ -24,6 +24,7 @@ mod discovery;
 mod error;
 #[cfg(test)]
 mod fixture;
+mod flags;
 mod frame;
 mod identity;
 mod journal;
@@ -159,6 +160,8 @@ pub struct Registered {
     pub events: Vec<&'static str>,
     /// Channels between mods that it listens to.
     pub channels: Vec<String>,
+    /// Flags, to be set with `--mod-option`.
+    pub flags: Vec<String>,
 }
 
 impl ModHost {
@@ -231,7 +234,12 @@ impl ModHost {
 
     /// The options that no mod has asked for yet.
     pub fn unasked_options(&self) -> Vec<String> {
-        self.core.unasked_options()
+        self.core.options().unasked()
+    }
+
+    /// What is wrong with the values of options, by the flags that mods have declared.
+    pub fn option_faults(&self) -> Vec<String> {
+        self.core.options().faults()
     }
 
     /// Raises events of the main agent.
@@ -264,6 +272,7 @@ impl ModHost {
             What::Channel(channel) => all.channels.push(channel.name().to_string()),
             What::Command(command) => all.commands.push(command.spec().name.clone()),
             What::Tool(tool) => all.tools.push(tool.spec().name.clone()),
+            What::Flag(flag) => all.flags.push(flag.name.clone()),
         });
         all
     }

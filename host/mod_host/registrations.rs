@@ -7,7 +7,9 @@ use std::{
 
 use mod_interface::types::EventKind;
 
-use super::{channels::Channel, commands::ModCommand, identity::ModIdentity, observers::Observer};
+use super::{
+    channels::Channel, commands::ModCommand, flags::FlagSpec, identity::ModIdentity, observers::Observer,
+};
 use crate::{
     hooks::{Handlers, HookHandler},
     tools::Tool,
@@ -26,6 +28,25 @@ pub(crate) enum What {
     Channel(Arc<Channel>),
     Command(Arc<ModCommand>),
     Tool(Arc<dyn Tool>),
+    Flag(Arc<FlagSpec>),
+}
+
+impl What {
+    /// Whether only one of the two can be there, and what they are.
+    fn is_taken_by(&self, first: &Row, owner: &ModIdentity) -> Option<&'static str> {
+        match (self, &first.what) {
+            (Self::Command(new), Self::Command(old)) if new.spec().name == old.spec().name => {
+                Some("a command")
+            }
+            // Each mod has flags of its own.
+            (Self::Flag(new), Self::Flag(old))
+                if new.name == old.name && first.owner.index == owner.index =>
+            {
+                Some("a flag")
+            }
+            _ => None,
+        }
+    }
 }
 
 struct Row {
@@ -41,8 +62,8 @@ pub(crate) enum Refusal {
     Gone,
     #[error("this mod did not load, it can register nothing any more")]
     Closed,
-    #[error("a command of that name is there already; the first stays")]
-    Taken,
+    #[error("{0} of that name is there already; the first stays")]
+    Taken(&'static str),
 }
 
 /// All registrations. Registration order is load order, whenever a mod registers.
@@ -72,10 +93,7 @@ impl Table {
         if self.closed.contains(&owner.index) {
             return Some(Refusal::Closed);
         }
-        let What::Command(command) = what else { return None };
-        let name = &command.spec().name;
-        let taken = |row: &Row| matches!(&row.what, What::Command(first) if first.spec().name == *name);
-        self.rows.iter().any(taken).then_some(Refusal::Taken)
+        self.rows.iter().find_map(|row| what.is_taken_by(row, owner)).map(Refusal::Taken)
     }
 }
 
@@ -137,6 +155,19 @@ impl Registrations {
         commands.collect()
     }
 
+    /// The flag of that name of `owner`, and the first mod that declared one of that name.
+    pub(crate) fn flag(&self, owner: &ModIdentity, name: &str) -> Option<(Arc<FlagSpec>, Arc<ModIdentity>)> {
+        let table = self.table();
+        let flags = table.rows.iter().filter_map(|row| match &row.what {
+            What::Flag(flag) if flag.name == name => Some((row, flag)),
+            _ => None,
+        });
+        let flags: Vec<_> = flags.collect();
+        let (_, own) = flags.iter().find(|(row, _)| row.owner.index == owner.index)?;
+        let (first, _) = flags.iter().min_by_key(|(row, _)| row.id)?;
+        Some((Arc::clone(own), Arc::clone(&first.owner)))
+    }
+
     /// Looks at what `owner` registered, in order.
     pub(crate) fn of(&self, owner: &ModIdentity, mut look: impl FnMut(&What)) {
         let table = self.table();
@@ -166,7 +197,7 @@ impl Registrations {
                 What::Channel(channel) => {
                     channels.entry(Arc::clone(channel.name())).or_default().push(Arc::clone(channel));
                 }
-                What::Command(_) | What::Tool(_) => {}
+                What::Command(_) | What::Tool(_) | What::Flag(_) => {}
             }
         }
         *self.handlers.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Handlers::new(hooks));

@@ -117,12 +117,18 @@ pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
         "dispose" => parse(service, args).map(|id: Id| core.dispose(&asker.owner, id.id)),
         "flag" => {
             let name: Name = parse(service, args)?;
-            return Ok(json!(core.option(&asker.owner, &name.name)).to_string());
+            return Ok(json!(core.flag(&asker.owner, &name.name)?).to_string());
         }
+        "flag.add" => return registered(core.add_flag(&asker.owner, parse(service, args)?)),
         "progress" => parse(service, args).and_then(|text: Text| progress(asker, &cut(text.message))),
         _ => Err(unknown(service)),
     }?;
     Ok("null".to_owned())
+}
+
+/// The number of a registration, as an answer.
+fn registered(added: Result<u64, String>) -> Answer {
+    added.map(|id| id.to_string())
 }
 
 /// Answers a service later. The work runs on the host's runtime, whoever polls the answer, and the mod's

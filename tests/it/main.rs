@@ -18,6 +18,7 @@ mod channels;
 mod discovery;
 mod dropped;
 #[cfg(target_os = "linux")]
+mod flags;
 mod garbage;
 #[cfg(target_os = "linux")]
 mod interface;

@@ -15,6 +15,7 @@ mod error;
 mod event;
 mod exec;
 mod export;
+mod flag;
 mod hooks;
 mod mod_api;
 mod runtime;
@@ -35,6 +36,7 @@ pub use error::{Error, Result};
 pub use exec::{Exec, ExecOutput};
 #[doc(hidden)]
 pub use export::start;
+pub use flag::{Flag, FlagType};
 pub use hooks::Hooks;
 pub use mod_api::{ModApi, Registration};
 #[doc(hidden)]

@@ -29,7 +29,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Whether it was accepted. Only a tool or a command can be refused.
+    /// Whether it was accepted. Only what has a name or a schema can be refused.
     pub fn is_active(&self) -> bool {
         self.id != 0
     }
@@ -123,15 +123,6 @@ impl ModApi {
         Bus(self)
     }
 
-    /// The value of `--mod-option NAME=VALUE`; `None` when it was not given.
-    ///
-    /// # Errors
-    /// The harness is gone.
-    pub fn get_flag(&self, name: &str) -> Result<Option<String>> {
-        let value = services::now(&self.frame, "flag", &json!({ "name": name }))?;
-        Ok(serde_json::from_value(value)?)
-    }
-
     /// The person at the keyboard.
     pub fn ui(&self) -> Ui<'_> {
         Ui(&self.frame)
@@ -158,6 +149,12 @@ impl ModApi {
 
     pub(super) fn frame(&self) -> &Frame {
         &self.frame
+    }
+
+    /// Registers something that has no code.
+    pub(super) fn add_at_once(&self, service: &str, spec: &Value) -> Result<Registration> {
+        let id = serde_json::from_value(services::now(&self.frame, service, spec)?)?;
+        Ok(Registration { frame: self.frame.clone(), id })
     }
 
     /// Registers something that is told synchronously.

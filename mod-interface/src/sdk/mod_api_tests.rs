@@ -63,11 +63,14 @@ fn a_hook_that_is_given_twice_is_refused_before_the_host_hears_of_it() {
 #[test]
 fn services_are_asked_by_name_and_their_answers_read() {
     let (api, recording) = api(r#""red""#);
-    assert_eq!(api.get_flag("color").unwrap().as_deref(), Some("red"));
+    assert_eq!(api.get_flag::<String>("color").unwrap().as_deref(), Some("red"));
+    let no_bool = api.get_flag::<bool>("color").unwrap_err().to_string();
+    assert_eq!(no_bool, "a boolean is true or false, got: red");
     assert_eq!(ready(api.ui().input("Which?")).unwrap().as_deref(), Some("red"));
     api.log(crate::sdk::LogLevel::Warn, "hot");
     api.ui().notify("look");
     let expected = [
+        asked("flag", r#"{"name":"color"}"#),
         asked("flag", r#"{"name":"color"}"#),
         asked("ui.input", r#"{"title":"Which?"}"#),
         asked("log", r#"{"level":"warn","message":"hot"}"#),
@@ -80,13 +83,25 @@ fn services_are_asked_by_name_and_their_answers_read() {
 fn an_answer_of_another_kind_is_an_error_and_no_panic() {
     let (api, _recording) = api("5");
     let kind = "invalid type: integer `5`, expected a string";
-    assert_eq!(api.get_flag("color").unwrap_err().to_string(), kind);
+    assert_eq!(api.get_flag::<String>("color").unwrap_err().to_string(), kind);
     assert_eq!(
         ready(api.ui().confirm("Really?")).unwrap_err().to_string(),
         "invalid type: integer `5`, expected a boolean"
     );
     let (api, _recording) = self::api("no json");
-    assert_eq!(api.get_flag("color").unwrap_err().to_string(), "expected ident at line 1 column 2");
+    assert_eq!(api.get_flag::<String>("color").unwrap_err().to_string(), "expected ident at line 1 column 2");
+}
+
+#[test]
+fn a_flag_is_told_with_its_type_and_its_default() {
+    let (api, recording) = api("7");
+    assert!(api.add_flag(Flag::boolean("loud").default(true)).unwrap().is_active());
+    api.add_flag(Flag::string("color").default("red").description("of the text")).unwrap();
+    let expected = [
+        asked("flag.add", r#"{"default":true,"description":null,"name":"loud","type":"boolean"}"#),
+        asked("flag.add", r#"{"default":"red","description":"of the text","name":"color","type":"string"}"#),
+    ];
+    assert_eq!(recording.take(), expected);
 }
 
 #[test]
