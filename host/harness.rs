@@ -5,6 +5,7 @@
 
 mod agent_tool;
 mod builder;
+mod live;
 mod loaded;
 mod model;
 mod prompt;

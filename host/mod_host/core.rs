@@ -21,6 +21,7 @@ use super::{
     identity::ModIdentity,
     journal::Journal,
     listener::ListenerFaults,
+    live::Orders,
     log::Log,
     observers::Observer,
     options::Options,
@@ -101,6 +102,7 @@ pub(crate) struct Core {
     /// Whether the constructors of a library are running.
     pub(crate) constructing: AtomicBool,
     pub(crate) timings: Option<Arc<Timings>>,
+    pub(super) orders: Orders,
     registrations: Registrations,
     tools: Arc<ToolSet>,
     options: Options,
@@ -126,6 +128,7 @@ impl Core {
             listener_faults: Arc::default(),
             constructing: AtomicBool::new(false),
             timings: config.time_hooks.then(Arc::default),
+            orders: Orders::default(),
             registrations: Registrations::default(),
             tools: config.tools,
             options: Options::new(config.options),
@@ -251,6 +254,7 @@ impl Core {
 
     pub(crate) fn clear(&self) {
         self.shutdown.cancel();
+        self.orders.unbind();
         self.undo(self.registrations.clear());
     }
 

@@ -7,6 +7,7 @@
 //! * `adapter` is the one way into a mod; `frame` and `services` are all that a mod can ask back.
 //! * `listener` is told something synchronously: `observers` of events, and `channels` between mods.
 //! * `registrations` keeps what mods registered, in registration order.
+//! * `live` is what they ask of the session that goes on, and keeps it until there is one.
 //! * `journal` and `watchdog` know which mod runs now; `timing` what the hooks took, where that was asked for.
 //!
 //! One bad mod never stops the others, and never leaves anything registered. No library is unloaded.
@@ -30,6 +31,7 @@ mod identity;
 mod journal;
 mod library;
 mod listener;
+mod live;
 mod load;
 mod log;
 mod observers;
@@ -60,6 +62,7 @@ pub use self::{
     commands::{CommandSpec, ModCommand},
     core::ModHostConfig,
     error::LoadError,
+    live::Live,
     load::host_facts,
     plan::{Code, Expected, LeftOut, Lookup, Origin, Plan, Planned},
     timing::HookTiming,
@@ -230,6 +233,11 @@ impl ModHost {
             all.push((Arc::clone(identity), loaded.clone()));
         }
         Ok(outcome)
+    }
+
+    /// Binds the session: does what mods asked of it so far, in that order, and from now on at once.
+    pub fn bind(&self, session: &Arc<dyn Live>) {
+        self.core.bind(session);
     }
 
     /// The options that no mod has asked for yet.

@@ -86,12 +86,17 @@ struct Table {
 }
 
 impl Table {
-    fn refusal(&self, owner: &ModIdentity, what: &What) -> Option<Refusal> {
-        if self.over {
-            return Some(Refusal::Gone);
+    fn check_open(&self, owner: &ModIdentity) -> Result<(), Refusal> {
+        match self.closed.contains(&owner.index) {
+            _ if self.over => Err(Refusal::Gone),
+            true => Err(Refusal::Closed),
+            false => Ok(()),
         }
-        if self.closed.contains(&owner.index) {
-            return Some(Refusal::Closed);
+    }
+
+    fn refusal(&self, owner: &ModIdentity, what: &What) -> Option<Refusal> {
+        if let Err(refusal) = self.check_open(owner) {
+            return Some(refusal);
         }
         self.rows.iter().find_map(|row| what.is_taken_by(row, owner)).map(Refusal::Taken)
     }
@@ -115,6 +120,11 @@ impl Registrations {
         table.rows.insert(at, Row { id, owner: Arc::clone(owner), what });
         self.publish(&table);
         Ok(id)
+    }
+
+    /// Whether `owner` may ask for something.
+    pub(crate) fn check_open(&self, owner: &ModIdentity) -> Result<(), Refusal> {
+        self.table().check_open(owner)
     }
 
     /// Undoes one registration of `owner`; one that is not there is none to undo.

@@ -6,7 +6,7 @@ use std::{path::PathBuf, sync::Arc};
 use futures::future::BoxFuture;
 use mod_interface::{
     abi::{Callable, HookObject, INTERFACE},
-    types::{EventKind, EventPayload, NoticeLevel, ToolSpec},
+    types::{Effort, EventKind, EventPayload, NoticeLevel, ToolSpec},
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Core, adapter::HookAdapter, channels, channels::Channel, clock::Wait, commands::ModCommand,
-    frame::Question, identity::ModIdentity, observers::Observer, tool::ModTool,
+    frame::Question, identity::ModIdentity, live::Message, live::Order, observers::Observer, tool::ModTool,
 };
 use crate::{
     events::Emitter,
@@ -85,6 +85,16 @@ struct Name {
 }
 
 #[derive(Deserialize)]
+struct ModelName {
+    model: String,
+}
+
+#[derive(Deserialize)]
+struct NewEffort {
+    effort: Option<Effort>,
+}
+
+#[derive(Deserialize)]
 struct Ask {
     title: String,
     message: Option<String>,
@@ -120,6 +130,15 @@ pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
             return Ok(json!(core.flag(&asker.owner, &name.name)?).to_string());
         }
         "flag.add" => return registered(core.add_flag(&asker.owner, parse(service, args)?)),
+        "queue_message" => parse(service, args)
+            .and_then(Message::order)
+            .and_then(|message| core.order(&asker.owner, message)),
+        "set_model" => {
+            parse(service, args).and_then(|it: ModelName| core.order(&asker.owner, Order::Model(it.model)))
+        }
+        "set_effort" => {
+            parse(service, args).and_then(|it: NewEffort| core.order(&asker.owner, Order::Effort(it.effort)))
+        }
         "progress" => parse(service, args).and_then(|text: Text| progress(asker, &cut(text.message))),
         _ => Err(unknown(service)),
     }?;

@@ -27,6 +27,7 @@ mod interrupt;
 mod isolation;
 mod journal;
 #[cfg(target_os = "linux")]
+mod live;
 mod load_chain;
 #[cfg(target_os = "linux")]
 mod merges;

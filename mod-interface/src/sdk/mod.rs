@@ -17,6 +17,7 @@ mod exec;
 mod export;
 mod flag;
 mod hooks;
+mod live;
 mod mod_api;
 mod runtime;
 mod services;

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::sdk::Flag;
 use crate::{
     abi::fixture::{Recording, ready},
     types::{CommandOutcome, StopDecision},
@@ -110,4 +111,20 @@ fn a_process_is_told_whole() {
     let output = ready(api.exec("ls").args(["-l", "-a"]).cwd("below").into_future()).unwrap();
     assert_eq!((output.stdout.as_str(), output.stderr.as_str(), output.code), ("out", "", None));
     assert_eq!(recording.take(), [asked("exec", r#"{"args":["-l","-a"],"command":"ls","cwd":"below"}"#)]);
+}
+
+#[test]
+fn what_is_asked_of_the_session_is_told_whole() {
+    let (api, recording) = api("null");
+    api.queue_message("look", crate::types::DeliverAs::FollowUp).unwrap();
+    api.set_model("a/b").unwrap();
+    api.set_effort(Some(crate::types::Effort::High)).unwrap();
+    api.set_effort(None).unwrap();
+    let expected = [
+        asked("queue_message", r#"{"content":"look","deliverAs":"follow_up"}"#),
+        asked("set_model", r#"{"model":"a/b"}"#),
+        asked("set_effort", r#"{"effort":"high"}"#),
+        asked("set_effort", r#"{"effort":null}"#),
+    ];
+    assert_eq!(recording.take(), expected);
 }

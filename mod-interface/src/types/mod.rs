@@ -14,7 +14,7 @@ mod usage;
 
 pub use event::{AgentEvent, EventKind, EventPayload, HookPhase, NoticeLevel, RecoveryKind};
 pub use hook::{Hook, HookSet};
-pub use message::{ContentBlock, ImageSource, Message, MessageError, MessageSource, Role};
+pub use message::{ContentBlock, DeliverAs, ImageSource, Message, MessageError, MessageSource, Role};
 pub use outcome::{
     AfterToolCall, BeforeToolCall, CommandOutcome, Effort, EffortChange, HookOutcome, MessageEdit, NextTurn,
     SessionChange, StatePatch, StopDecision, TransformInput,

@@ -2,6 +2,8 @@
 
 use mod_interface::prelude::*;
 
+use crate::registering::{at_call, undo};
+
 /// Does `what`, if it is of them.
 pub(crate) fn add(cmd: &ModApi, me: &str, what: &str) -> Result<bool> {
     match what {
@@ -13,6 +15,32 @@ pub(crate) fn add(cmd: &ModApi, me: &str, what: &str) -> Result<bool> {
             say(cmd, me, &format!("{:?}", [again.is_active(), nameless.is_active()]));
             [again, nameless].iter().for_each(undo);
             say(cmd, me, &format!("{:?}", cmd.get_flag::<String>("color")?));
+        }
+        "queue" => queue(cmd, &format!("the factory of {me}"))?,
+        "queue-at-call" => {
+            let (api, me) = (cmd.clone(), me.to_owned());
+            at_call(cmd, move || {
+                // A queue that is gone is seen in the conversation.
+                let _told = queue(&api, &me);
+            })?;
+        }
+        "queue-nothing" => {
+            let refused = cmd.queue_message(" ", DeliverAs::Steer).err();
+            say(cmd, me, &format!("{:?}", refused.map(|refused| refused.to_string())));
+        }
+        "model" => choose(cmd)?,
+        "model-at-call" => {
+            let api = cmd.clone();
+            at_call(cmd, move || {
+                let _told = choose(&api);
+            })?;
+        }
+        "model-none" => cmd.set_model("nobody/x")?,
+        "model-none-at-call" => {
+            let api = cmd.clone();
+            at_call(cmd, move || {
+                let _told = api.set_model("nobody/x");
+            })?;
         }
         _ => return Ok(false),
     }
@@ -31,12 +59,16 @@ fn flags(cmd: &ModApi, me: &str) -> Result<()> {
     Ok(())
 }
 
-fn say(cmd: &ModApi, me: &str, text: &str) {
-    cmd.ui().notify(&format!("{me}: {text}"));
+fn queue(cmd: &ModApi, from: &str) -> Result<()> {
+    cmd.queue_message(&format!("follow-up of {from}"), DeliverAs::FollowUp)?;
+    cmd.queue_message(&format!("steered by {from}"), DeliverAs::Steer)
 }
 
-/// Twice is once.
-fn undo(registration: &Registration) {
-    registration.dispose();
-    registration.dispose();
+fn choose(cmd: &ModApi) -> Result<()> {
+    cmd.set_effort(Some(Effort::Low))?;
+    cmd.set_model(&cmd.get_flag::<String>("model")?.unwrap_or_default())
+}
+
+fn say(cmd: &ModApi, me: &str, text: &str) {
+    cmd.ui().notify(&format!("{me}: {text}"));
 }
