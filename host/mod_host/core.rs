@@ -1,7 +1,7 @@
 //! What all mods of a harness share on the host's side.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -37,7 +37,7 @@ use crate::{
 };
 
 /// The number of a registration that was refused: disposing it does nothing.
-const INERT: u64 = 0;
+pub(super) const INERT: u64 = 0;
 
 /// Hooks that finish work get more time.
 const LONG_LIMIT: Duration = Duration::from_secs(60);
@@ -103,6 +103,10 @@ pub(crate) struct Core {
     pub(crate) constructing: AtomicBool,
     pub(crate) timings: Option<Arc<Timings>>,
     pub(super) orders: Orders,
+    /// Held while what mods allow of the tools is put together: the last to do so knows all of it.
+    restricting: Mutex<()>,
+    /// Held by the dialog that is on the screen.
+    pub(super) dialogs: Arc<tokio::sync::Mutex<()>>,
     registrations: Registrations,
     tools: Arc<ToolSet>,
     options: Options,
@@ -129,6 +133,8 @@ impl Core {
             constructing: AtomicBool::new(false),
             timings: config.time_hooks.then(Arc::default),
             orders: Orders::default(),
+            restricting: Mutex::default(),
+            dialogs: Arc::default(),
             registrations: Registrations::default(),
             tools: config.tools,
             options: Options::new(config.options),
@@ -220,7 +226,31 @@ impl Core {
         added
     }
 
-    fn register(&self, owner: &Arc<ModIdentity>, what: What) -> Result<u64, String> {
+    /// Leaves those tools in force that this mod names, and every other mod too that named some.
+    pub(crate) fn set_active_tools(
+        &self,
+        owner: &Arc<ModIdentity>,
+        names: BTreeSet<String>,
+    ) -> Result<u64, String> {
+        let allowed = What::ActiveTools(Arc::new(names));
+        let (id, _before) =
+            self.registrations.replace(owner, allowed).map_err(|refusal| refusal.to_string())?;
+        self.restrict_tools();
+        Ok(id)
+    }
+
+    fn restrict_tools(&self) {
+        let _one_at_a_time = self.restricting.lock().unwrap_or_else(PoisonError::into_inner);
+        self.tools.restrict(self.registrations.active_tools());
+    }
+
+    /// The names of all tools, or of those in force.
+    pub(crate) fn tool_names(&self, all: bool) -> Vec<String> {
+        let tools = if all { self.tools.snapshot() } else { self.tools.split().active };
+        tools.iter().map(|entry| entry.tool.spec().name.clone()).collect()
+    }
+
+    pub(super) fn register(&self, owner: &Arc<ModIdentity>, what: What) -> Result<u64, String> {
         self.registrations.add(owner, what).map_err(|refusal| refusal.to_string())
     }
 
@@ -263,6 +293,13 @@ impl Core {
             if let What::Tool(tool) = what {
                 self.tools.remove(tool);
             }
+        }
+        let has = |which: fn(&What) -> bool| removed.iter().any(which);
+        if has(|what| matches!(what, What::ActiveTools(_))) {
+            self.restrict_tools();
+        }
+        if has(|what| matches!(what, What::Widget(..) | What::Status(_))) {
+            self.ui.repaint();
         }
     }
 

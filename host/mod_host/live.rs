@@ -9,7 +9,7 @@ use std::{
 use mod_interface::types::{DeliverAs, Effort};
 use serde::Deserialize;
 
-use super::{Core, HARNESS_GONE, identity::ModIdentity};
+use super::{Core, HARNESS_GONE, identity::ModIdentity, screen::Entry};
 
 /// How much is kept for a session that is not there yet.
 const MAX_KEPT: usize = 1024;
@@ -34,6 +34,7 @@ pub(crate) enum Order {
     Message(String, DeliverAs),
     Model(String),
     Effort(Option<Effort>),
+    Entry(Entry),
 }
 
 #[derive(Deserialize)]
@@ -78,11 +79,11 @@ impl Orders {
         Ok(None)
     }
 
-    /// The next that was kept; when there is nothing left, the session is bound.
-    fn next(&self, session: &Arc<dyn Live>) -> Option<(Arc<ModIdentity>, Order)> {
+    /// The next that was kept. When there is nothing left, and where this must come to an end, the session is bound.
+    fn next(&self, session: &Arc<dyn Live>, to_an_end: bool) -> Option<(Arc<ModIdentity>, Order)> {
         let mut given = self.given();
         let next = given.kept.pop_front();
-        if next.is_none() {
+        if next.is_none() || to_an_end {
             given.session = Some(Arc::clone(session));
         }
         next
@@ -101,7 +102,7 @@ impl Orders {
 
 impl Core {
     /// Does what a mod asks, now or when the session is bound. What cannot be done is told.
-    pub(crate) fn order(&self, owner: &Arc<ModIdentity>, order: Order) -> Result<(), String> {
+    pub(crate) fn order(self: &Arc<Self>, owner: &Arc<ModIdentity>, order: Order) -> Result<(), String> {
         if self.shutdown.is_cancelled() {
             return Err(HARNESS_GONE.to_owned());
         }
@@ -113,8 +114,11 @@ impl Core {
     }
 
     /// Does what was kept, and from then on everything at once.
-    pub(super) fn bind(&self, session: &Arc<dyn Live>) {
-        while let Some((owner, order)) = self.orders.next(session) {
+    pub(super) fn bind(self: &Arc<Self>, session: &Arc<dyn Live>) {
+        let mut done = 0;
+        // What is asked meanwhile is kept too, for its turn; but a renderer that shows entries would ask without end.
+        while let Some((owner, order)) = self.orders.next(session, done >= MAX_KEPT) {
+            done += 1;
             // A mod that did not load asks for nothing.
             if self.registrations().check_open(&owner).is_ok() {
                 self.carry_out(&**session, &owner, order);
@@ -122,9 +126,10 @@ impl Core {
         }
     }
 
-    fn carry_out(&self, session: &dyn Live, owner: &ModIdentity, order: Order) {
+    fn carry_out(self: &Arc<Self>, session: &dyn Live, owner: &ModIdentity, order: Order) {
         match order {
             Order::Message(content, deliver_as) => session.queue_message(content, deliver_as),
+            Order::Entry(entry) => self.show_entry(entry),
             Order::Effort(effort) => session.set_effort(effort),
             Order::Model(model) => {
                 if let Err(refused) = session.set_model(&model) {

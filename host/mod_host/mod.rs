@@ -6,6 +6,7 @@
 //!   `library` (the bytes that are hashed are the bytes that run), `abi_check` (the layout fits), identity, factory.
 //! * `adapter` is the one way into a mod; `frame` and `services` are all that a mod can ask back.
 //! * `listener` is told something synchronously: `observers` of events, and `channels` between mods.
+//! * `screen` is what they show: entries, status texts, widgets.
 //! * `registrations` keeps what mods registered, in registration order.
 //! * `live` is what they ask of the session that goes on, and keeps it until there is one.
 //! * `journal` and `watchdog` know which mod runs now; `timing` what the hooks took, where that was asked for.
@@ -38,6 +39,7 @@ mod observers;
 mod options;
 mod plan;
 mod registrations;
+mod screen;
 mod services;
 mod timing;
 mod tool;
@@ -54,7 +56,7 @@ use std::{
 use futures::StreamExt;
 /// The root module of a mod that is compiled in, as `builtin_mod!` gives it.
 pub use mod_interface::abi::ModRootRef as BuiltIn;
-use mod_interface::types::NoticeLevel;
+use mod_interface::types::{NoticeLevel, Placement};
 use serde::Serialize;
 
 pub use self::{
@@ -165,6 +167,8 @@ pub struct Registered {
     pub channels: Vec<String>,
     /// Flags, to be set with `--mod-option`.
     pub flags: Vec<String>,
+    /// Types of entries that it draws.
+    pub renderers: Vec<String>,
 }
 
 impl ModHost {
@@ -255,6 +259,17 @@ impl ModHost {
         self.core.bus.main()
     }
 
+    /// The status texts of the mods, in load order; [`Ui::repaint`](crate::ui::Ui::repaint) says when they change.
+    pub fn status_line(&self) -> Vec<String> {
+        self.core.registrations().statuses()
+    }
+
+    /// The lines of the widgets that stand there, in load order, drawn now. This runs code of mods: not for inside of
+    /// [`Ui::repaint`](crate::ui::Ui::repaint).
+    pub fn widgets(&self, placement: Placement) -> Vec<String> {
+        self.core.widget_lines(placement)
+    }
+
     /// The slash commands, in registration order.
     pub fn commands(&self) -> Vec<Arc<ModCommand>> {
         self.core.commands()
@@ -281,6 +296,8 @@ impl ModHost {
             What::Command(command) => all.commands.push(command.spec().name.clone()),
             What::Tool(tool) => all.tools.push(tool.spec().name.clone()),
             What::Flag(flag) => all.flags.push(flag.name.clone()),
+            What::Renderer(of, _) => all.renderers.push(of.to_string()),
+            What::ActiveTools(_) | What::Widget(..) | What::Status(_) => {}
         });
         all
     }

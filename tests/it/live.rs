@@ -75,7 +75,8 @@ async fn decision_30_what_a_factory_queues_is_kept_and_delivered_in_the_first_ru
 #[tokio::test]
 async fn decision_26_a_mod_whose_factory_failed_has_queued_nothing() {
     let turns = json!([{ "text": "one" }]);
-    let (messages, _) = played(&Folders::new(), turns, "queue,nonsense", &["go"]).await;
+    let (does, add) = ("queue,nonsense", |builder| compiled_in(builder, "a"));
+    let (messages, _) = one(&Folders::new(), &turns, does, &["go"], add).await;
     assert_eq!(messages, ["user[user]: go", "assistant: one"]);
 }
 

@@ -152,6 +152,7 @@ async fn the_first_of_a_name_stays_and_the_second_mod_stays_loaded() {
         events: Vec::new(),
         channels: Vec::new(),
         flags: Vec::new(),
+        renderers: Vec::new(),
     };
     assert_eq!(registered, [of(&["same", "own_a"], &["same"]), of(&["own_b"], &[])]);
 }

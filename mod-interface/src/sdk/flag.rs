@@ -95,10 +95,8 @@ impl ModApi {
     pub fn add_flag<T: FlagType>(&self, flag: Flag<T>) -> Result<Registration> {
         let Flag { name, default, description } = flag;
         let default = default.map(T::into);
-        self.add_at_once(
-            "flag.add",
-            &json!({ "name": name, "type": T::KIND, "default": default, "description": description }),
-        )
+        let flag = json!({ "name": name, "type": T::KIND, "default": default, "description": description });
+        Registration::asked(self.frame(), "flag.add", &flag)
     }
 
     /// The value of a flag, as a `bool` or a `String`: that of `--mod-option`, else its default, else `None`.

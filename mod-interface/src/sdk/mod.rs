@@ -7,6 +7,7 @@
 //! * Everything that a hook is given is owned and cheap to clone; nothing of the conversation is
 //!   copied until it is asked for.
 
+mod active_tools;
 mod bus;
 mod command;
 mod ctx;
@@ -20,6 +21,7 @@ mod hooks;
 mod live;
 mod mod_api;
 mod runtime;
+mod screen;
 mod services;
 mod tool;
 mod ui;
@@ -44,5 +46,5 @@ pub use mod_api::{ModApi, Registration};
 pub use runtime::RuntimeHandle;
 pub use services::LogLevel;
 pub use tool::{Tool, ToolBuilder};
-pub use ui::Ui;
+pub use ui::{Confirm, Input, Ui};
 pub use views::{BlockView, MessageView};

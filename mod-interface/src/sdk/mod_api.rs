@@ -29,6 +29,17 @@ pub struct Registration {
 }
 
 impl Registration {
+    /// From the answer of a host that was given something.
+    pub(super) fn added(frame: &Frame, added: std::result::Result<u64, String>) -> Result<Self> {
+        Ok(Self { frame: frame.clone(), id: added.map_err(Error::msg)? })
+    }
+
+    /// Registers something that has no code.
+    pub(super) fn asked(frame: &Frame, service: &str, spec: &Value) -> Result<Self> {
+        let id = serde_json::from_value(services::now(frame, service, spec)?)?;
+        Ok(Self { frame: frame.clone(), id })
+    }
+
     /// Whether it was accepted. Only what has a name or a schema can be refused.
     pub fn is_active(&self) -> bool {
         self.id != 0
@@ -73,7 +84,7 @@ impl ModApi {
             )));
         }
         let spec = hooks.spec();
-        self.registered(self.frame.add_hooks(&spec, hooks.into_object(&self.runtime)))
+        Registration::added(&self.frame, self.frame.add_hooks(&spec, hooks.into_object(&self.runtime)))
     }
 
     /// Adds a tool, for the model to call from its next call on.
@@ -125,7 +136,7 @@ impl ModApi {
 
     /// The person at the keyboard.
     pub fn ui(&self) -> Ui<'_> {
-        Ui(&self.frame)
+        Ui::new(&self.frame, self.runtime.clone())
     }
 
     /// Runs a process.
@@ -147,14 +158,12 @@ impl ModApi {
         services::log(&self.frame, level, message);
     }
 
-    pub(super) fn frame(&self) -> &Frame {
-        &self.frame
+    pub(super) fn runtime(&self) -> &RuntimeHandle {
+        &self.runtime
     }
 
-    /// Registers something that has no code.
-    pub(super) fn add_at_once(&self, service: &str, spec: &Value) -> Result<Registration> {
-        let id = serde_json::from_value(services::now(&self.frame, service, spec)?)?;
-        Ok(Registration { frame: self.frame.clone(), id })
+    pub(super) fn frame(&self) -> &Frame {
+        &self.frame
     }
 
     /// Registers something that is told synchronously.
@@ -172,12 +181,7 @@ impl ModApi {
     }
 
     fn add(&self, kind: &str, spec: &Value, callable: Callable) -> Result<Registration> {
-        self.registered(self.frame.add(kind, &spec.to_string(), callable))
-    }
-
-    fn registered(&self, added: std::result::Result<u64, String>) -> Result<Registration> {
-        let id = added.map_err(Error::msg)?;
-        Ok(Registration { frame: self.frame.clone(), id })
+        Registration::added(&self.frame, self.frame.add(kind, &spec.to_string(), callable))
     }
 }
 

@@ -67,13 +67,16 @@ fn services_are_asked_by_name_and_their_answers_read() {
     assert_eq!(api.get_flag::<String>("color").unwrap().as_deref(), Some("red"));
     let no_bool = api.get_flag::<bool>("color").unwrap_err().to_string();
     assert_eq!(no_bool, "a boolean is true or false, got: red");
-    assert_eq!(ready(api.ui().input("Which?")).unwrap().as_deref(), Some("red"));
+    assert_eq!(
+        ready(api.ui().input("Which?").placeholder("red").into_future()).unwrap().as_deref(),
+        Some("red")
+    );
     api.log(crate::sdk::LogLevel::Warn, "hot");
     api.ui().notify("look");
     let expected = [
         asked("flag", r#"{"name":"color"}"#),
         asked("flag", r#"{"name":"color"}"#),
-        asked("ui.input", r#"{"title":"Which?"}"#),
+        asked("ui.input", r#"{"placeholder":"red","title":"Which?"}"#),
         asked("log", r#"{"level":"warn","message":"hot"}"#),
         asked("ui.notify", r#"{"message":"look"}"#),
     ];
@@ -86,7 +89,7 @@ fn an_answer_of_another_kind_is_an_error_and_no_panic() {
     let kind = "invalid type: integer `5`, expected a string";
     assert_eq!(api.get_flag::<String>("color").unwrap_err().to_string(), kind);
     assert_eq!(
-        ready(api.ui().confirm("Really?")).unwrap_err().to_string(),
+        ready(api.ui().confirm("Really?").message("No way back").into_future()).unwrap_err().to_string(),
         "invalid type: integer `5`, expected a boolean"
     );
     let (api, _recording) = self::api("no json");

@@ -8,6 +8,7 @@ mod hook;
 mod message;
 mod outcome;
 mod permission;
+mod placement;
 mod state;
 mod tool;
 mod usage;
@@ -20,6 +21,7 @@ pub use outcome::{
     SessionChange, StatePatch, StopDecision, TransformInput,
 };
 pub use permission::PermissionMode;
+pub use placement::Placement;
 pub use state::AgentState;
 pub use tool::{ToolOutput, ToolSpec};
 pub use usage::{RunResult, SessionEndReason, SessionStartSource, StopReason, Usage};

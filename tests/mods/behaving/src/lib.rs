@@ -7,6 +7,7 @@ mod bus;
 mod faults;
 mod later;
 mod registering;
+mod screen;
 mod tools;
 mod turns;
 mod verbs;
@@ -25,7 +26,7 @@ pub async fn behaving(cmd: ModApi) -> Result<()> {
         match hooks {
             Some(hooks) => drop(cmd.hooks(hooks)?),
             None if bus::add(&cmd, &me, what)? || registering::add(&cmd, &me, what)? => {}
-            None if verbs::add(&cmd, &me, what)? => {}
+            None if verbs::add(&cmd, &me, what)? || screen::add(&cmd, &me, what)? => {}
             None => return Err(Error::msg(format!("does not know how to do this: {what}"))),
         }
     }

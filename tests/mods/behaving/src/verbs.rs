@@ -42,6 +42,24 @@ pub(crate) fn add(cmd: &ModApi, me: &str, what: &str) -> Result<bool> {
                 let _told = api.set_model("nobody/x");
             })?;
         }
+        "only-echo" => {
+            cmd.set_active_tools(["grep"])?.dispose();
+            let before = cmd.set_active_tools(["read_file"])?;
+            cmd.set_active_tools(["echo", "glob", "vanished"])?;
+            // It was replaced already.
+            undo(&before);
+            let (all, active) = (cmd.get_all_tools()?, cmd.get_active_tools()?);
+            say(cmd, me, &format!("{active:?}, all: {}", active.iter().all(|name| all.contains(name))));
+        }
+        "only-glob" => drop(cmd.set_active_tools(["glob", "read_file"])?),
+        "only-echo-at-call" => {
+            let api = cmd.clone();
+            at_call(cmd, move || drop(api.set_active_tools(["echo"])))?;
+        }
+        "only-echo-until-called" => {
+            let only = cmd.set_active_tools(["echo"])?;
+            at_call(cmd, move || undo(&only))?;
+        }
         _ => return Ok(false),
     }
     Ok(true)
