@@ -63,12 +63,18 @@ struct Given {
     kept: VecDeque<(Arc<ModIdentity>, Order)>,
 }
 
+/// What can be done now.
+struct AtOnce {
+    session: Arc<dyn Live>,
+    order: Order,
+}
+
 impl Orders {
-    /// The session to do it in at once, or else it is kept.
-    fn take(&self, owner: &Arc<ModIdentity>, order: Order) -> Result<Option<(Arc<dyn Live>, Order)>, String> {
+    /// The session to do something in at once, or else it is kept.
+    fn take(&self, owner: &Arc<ModIdentity>, order: Order) -> Result<Option<AtOnce>, String> {
         let mut given = self.given();
         if let Some(session) = &given.session {
-            return Ok(Some((Arc::clone(session), order)));
+            return Ok(Some(AtOnce { session: Arc::clone(session), order }));
         }
         if given.kept.len() == MAX_KEPT {
             return Err(format!(
@@ -107,7 +113,7 @@ impl Core {
             return Err(HARNESS_GONE.to_owned());
         }
         self.registrations().check_open(owner).map_err(|refusal| refusal.to_string())?;
-        if let Some((session, order)) = self.orders.take(owner, order)? {
+        if let Some(AtOnce { session, order }) = self.orders.take(owner, order)? {
             self.carry_out(&*session, owner, order);
         }
         Ok(())

@@ -20,6 +20,8 @@ mod channels;
 mod discovery;
 mod dropped;
 #[cfg(target_os = "linux")]
+mod example_mods;
+#[cfg(target_os = "linux")]
 mod flags;
 #[cfg(target_os = "linux")]
 mod garbage;

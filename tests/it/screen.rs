@@ -24,7 +24,7 @@ use crate::support::{
 
 /// A screen that keeps what it is shown, and agrees to everything when it is let.
 #[derive(Default)]
-struct Screen {
+pub(crate) struct Screen {
     shown: Mutex<Vec<String>>,
     repaints: Mutex<usize>,
     agree: Arc<Notify>,
@@ -35,7 +35,7 @@ impl Screen {
         self.shown.lock().unwrap().push(line);
     }
 
-    fn shown(&self) -> Vec<String> {
+    pub(crate) fn shown(&self) -> Vec<String> {
         self.shown.lock().unwrap().clone()
     }
 }
@@ -90,7 +90,7 @@ fn strings<const N: usize>(lines: [&str; N]) -> Vec<String> {
 /// Plays a session once with the mods compiled in and once as shared libraries.
 async fn seen(does: &[(&'static str, &str)]) -> Seen {
     let folders = Folders::new();
-    let compiled = one(&folders, does, |builder, letter| compiled_in(builder, letter)).await;
+    let compiled = one(&folders, does, compiled_in).await;
     let shared =
         |builder: HarnessBuilder, letter: &str| builder.mods([renamed(TODAY, letter, folders.dir())]);
     let shared = one(&folders, does, shared).await;
