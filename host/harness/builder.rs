@@ -361,6 +361,10 @@ impl HarnessBuilder {
         let plan = plan.with_built_ins(built_ins);
         names.extend(plan.mods.iter().filter_map(Planned::name).map(str::to_owned));
         let result = mods.load(plan, disabled).await?;
+        // First: a factory that read it will have failed for it too.
+        if let Some(fault) = mods.option_faults().into_iter().next() {
+            return Err(Error::OptionValue(fault));
+        }
         names.extend(result.mods.iter().map(|loaded| loaded.name.clone()));
         let emitter = mods.events();
         let others = result.disabled.iter().filter(|(_, origin)| !origin.is_project());
@@ -374,9 +378,6 @@ impl HarnessBuilder {
         }
         for notice in loaded::remember(places, &result.mods) {
             emitter.notice(NoticeLevel::Info, notice);
-        }
-        if let Some(fault) = mods.option_faults().into_iter().next() {
-            return Err(Error::OptionValue(fault));
         }
         // The name of a mod that did not load may be unknown; that it did not load was told.
         let is_complete = result.warnings.is_empty() && !self.no_mods;

@@ -113,3 +113,18 @@ fn what_is_dropped_may_dispose_something_itself() {
     drop(registrations.dispose(&first, other));
     assert_eq!(names(&registrations), [""; 0]);
 }
+
+#[test]
+fn what_a_mod_has_one_of_is_replaced_and_the_one_before_cannot_undo_it() {
+    let (registrations, first, second) = (Registrations::default(), owner(1), owner(2));
+    let status = |text: &str| What::Status(text.into());
+    registrations.replace(&second, status("2")).unwrap();
+    let (before, removed) = registrations.replace(&first, status("1")).unwrap();
+    assert_eq!((removed.len(), registrations.statuses()), (0, vec!["1".to_owned(), "2".to_owned()]));
+    let (_, removed) = registrations.replace(&first, status("1 again")).unwrap();
+    assert_eq!(removed.len(), 1);
+    assert_eq!(registrations.dispose(&first, before).len(), 0);
+    assert_eq!(registrations.statuses(), ["1 again", "2"]);
+    registrations.close(&first);
+    assert_eq!(registrations.statuses(), ["2"]);
+}

@@ -150,3 +150,45 @@ async fn kitchen_sink_does_a_little_of_everything() {
     );
     assert_eq!(seen.told, ["notice on the bus: \"gone\""]);
 }
+
+#[test]
+fn with_nobody_at_the_screen_entries_and_what_stays_on_it_are_dropped() {
+    let folders = Folders::new();
+    let [entries, sink] = ["custom-entry-renderer", "kitchen-sink"].map(library);
+    let mods = ["--mod", entries.to_str().unwrap(), "--mod", sink.to_str().unwrap()];
+    let scenario = json!({ "turns": [
+        { "tool_calls": [{ "name": "read_file", "input": { "file_path": "none" } }] },
+        { "text": "done" },
+    ] });
+    assert_eq!(folders.play(&scenario, &mods).run().told(), (0, "done\n", ""));
+    let stream = folders.play(&scenario, &[&mods[..], &["--output-format", "stream-json"]].concat()).run();
+    assert!(!stream.stdout.contains("sunk"), "{}", stream.stdout);
+}
+
+#[test]
+fn a_flag_that_is_given_nonsense_ends_the_start_and_says_why() {
+    let folders = Folders::new();
+    let flags = library("flags-and-options");
+    let args = ["--mod", flags.to_str().unwrap(), "--mod-option", "shout=loudly"];
+    let ran = folders.play(&json!({ "turns": [] }), &args).run();
+    let told = "error: this flag of mod:flags-and-options is true or false, got: --mod-option shout=loudly\n";
+    assert_eq!(ran.told(), (1, "", told));
+}
+
+#[test]
+fn the_list_of_mods_shows_flags_and_renderers() {
+    let folders = Folders::new();
+    let names = ["flags-and-options", "custom-entry-renderer"].map(library);
+    std::fs::create_dir_all(folders.home().join("mods")).unwrap();
+    for name in names {
+        std::fs::copy(&name, folders.home().join("mods").join(name.file_name().unwrap())).unwrap();
+    }
+    let listed = folders.cmd(&["mods", "list"]).run();
+    let registered: Vec<_> =
+        listed.stdout.lines().filter(|line| line.contains(": ") && !line.contains("sha256")).collect();
+    let expected = [
+        "    events: tool_errored; renderers: custom-entry-renderer/failed",
+        "    commands: greet; flags: greeting, shout, name",
+    ];
+    assert_eq!(registered, expected, "{}", listed.stdout);
+}

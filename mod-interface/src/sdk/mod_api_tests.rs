@@ -131,3 +131,24 @@ fn what_is_asked_of_the_session_is_told_whole() {
     ];
     assert_eq!(recording.take(), expected);
 }
+
+#[test]
+fn what_is_shown_is_told_whole() {
+    let (api, recording) = api("9");
+    api.add_renderer("note", |note: String| vec![note]).unwrap();
+    api.show_entry("note", &"text").unwrap();
+    api.ui().set_status("busy").unwrap();
+    api.ui().widget(crate::types::Placement::BelowEditor, Vec::new).unwrap();
+    api.ui().refresh_widgets();
+    api.set_active_tools(["grep"]).unwrap();
+    let expected = [
+        asked("renderer", r#"{"customType":"note"}"#),
+        asked("show_entry", r#"{"customType":"note","data":"text"}"#),
+        asked("ui.set_status", r#"{"text":"busy"}"#),
+        asked("widget", r#"{"placement":"below-editor"}"#),
+        asked("ui.refresh_widgets", "null"),
+        asked("tools.set_active", r#"{"names":["grep"]}"#),
+    ];
+    assert_eq!(recording.take(), expected);
+    assert_eq!(recording.callables.lock().unwrap().len(), 2);
+}
