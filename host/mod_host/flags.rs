@@ -19,9 +19,9 @@ pub(crate) struct FlagSpec {
     kind: FlagKind,
     #[serde(default)]
     default: Option<Value>,
-    /// For people; nobody is shown it yet.
-    #[serde(default, rename = "description")]
-    _description: Option<String>,
+    /// For people.
+    #[serde(default)]
+    description: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -102,7 +102,11 @@ impl Core {
             None => Ok(flag.default_text()),
             Some((_, value)) if flag.takes(value) => Ok(Some(value.to_owned())),
             Some((key, value)) => {
-                Err(format!("this flag of {} is true or false, got: --mod-option {key}={value}", owner.id))
+                let what = flag.description.as_ref().map(|what| format!(" ({what})")).unwrap_or_default();
+                Err(format!(
+                    "this flag of {}{what} is true or false, got: --mod-option {key}={value}",
+                    owner.id
+                ))
             }
         }
     }

@@ -171,7 +171,7 @@ fn a_flag_that_is_given_nonsense_ends_the_start_and_says_why() {
     let flags = library("flags-and-options");
     let args = ["--mod", flags.to_str().unwrap(), "--mod-option", "shout=loudly"];
     let ran = folders.play(&json!({ "turns": [] }), &args).run();
-    let told = "error: this flag of mod:flags-and-options is true or false, got: --mod-option shout=loudly\n";
+    let told = "error: this flag of mod:flags-and-options (Says it in capitals) is true or false, got: --mod-option shout=loudly\n";
     assert_eq!(ran.told(), (1, "", told));
 }
 

@@ -77,7 +77,8 @@ async fn decision_31_a_bare_clash_keeps_the_first_and_warns_and_the_mods_own_opt
 async fn a_boolean_that_is_neither_true_nor_false_is_told_and_has_no_value() {
     let (notices, faults) = values(&[("behaving-a.loud", "maybe")]).await;
     assert_eq!(notices[0], "a: color None Some(\"red\"), loud None None");
-    let fault = "this flag of mod:behaving-a is true or false, got: --mod-option behaving-a.loud=maybe";
+    let fault =
+        "this flag of mod:behaving-a (in capitals) is true or false, got: --mod-option behaving-a.loud=maybe";
     assert_eq!(faults, [fault]);
 }
 
@@ -91,7 +92,10 @@ async fn a_session_does_not_start_with_an_option_that_its_flag_cannot_have() {
         .mod_options(options.map(|(name, value)| (name.to_owned(), value.to_owned())));
     let refused = compiled_in(builder, "a").start().await.err().unwrap();
     assert!(matches!(refused, Error::OptionValue(_)));
-    assert_eq!(refused.to_string(), "this flag of mod:behaving-a is true or false, got: --mod-option loud=1");
+    assert_eq!(
+        refused.to_string(),
+        "this flag of mod:behaving-a (in capitals) is true or false, got: --mod-option loud=1"
+    );
 }
 
 #[tokio::test]
