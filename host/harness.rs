@@ -5,6 +5,7 @@
 
 mod agent_tool;
 mod builder;
+mod live;
 mod loaded;
 mod model;
 mod prompt;
@@ -66,6 +67,9 @@ pub enum Error {
         /// Which one may be meant.
         hint: String,
     },
+    /// An option has a value that its flag cannot have.
+    #[error("{0}")]
+    OptionValue(String),
     /// The session's file cannot be made.
     #[error(transparent)]
     Session(#[from] session::Error),

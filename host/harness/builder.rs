@@ -10,8 +10,8 @@ use mod_interface::types::{NoticeLevel, PermissionMode};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Error, Harness, Recorded, agent_tool::AgentTool, loaded, model::Models, prompt::system_prompt,
-    recording::Recording, rules, toolbox::Tools,
+    Error, Harness, Recorded, agent_tool::AgentTool, live::LiveSession, loaded, model::Models,
+    prompt::system_prompt, recording::Recording, rules, toolbox::Tools,
 };
 use crate::{
     agent::{
@@ -20,7 +20,9 @@ use crate::{
     },
     builtin,
     events::{EventBus, EventSink},
-    mod_host::{BuiltIn, LeftOut, Lookup, ModHost, ModHostConfig, Plan, Planned, ProjectMods, host_facts},
+    mod_host::{
+        BuiltIn, LeftOut, Live, Lookup, ModHost, ModHostConfig, Plan, Planned, ProjectMods, host_facts,
+    },
     providers::{Provider, Providers, RetryPolicy, openai::OpenAi, openai::OpenAiConfig, scripted::Scripted},
     settings::{self, Places, Settings},
     tools::{self, Tool, ToolSet},
@@ -256,6 +258,7 @@ impl HarnessBuilder {
             },
         });
         subagents.bind(&config, &id);
+        let live: Arc<dyn Live> = Arc::new(LiveSession::of(&config));
         let harness = Harness {
             agent: Agent::new(config),
             state: tokio::sync::Mutex::new(Some(state)),
@@ -266,6 +269,7 @@ impl HarnessBuilder {
             bus,
             cancel: self.cancel.clone(),
         };
+        harness.mods.bind(&live);
         harness.bind(self.record.source(), self.cancel).await;
         Ok(harness)
     }
@@ -357,6 +361,10 @@ impl HarnessBuilder {
         let plan = plan.with_built_ins(built_ins);
         names.extend(plan.mods.iter().filter_map(Planned::name).map(str::to_owned));
         let result = mods.load(plan, disabled).await?;
+        // First: a factory that read it will have failed for it too.
+        if let Some(fault) = mods.option_faults().into_iter().next() {
+            return Err(Error::OptionValue(fault));
+        }
         names.extend(result.mods.iter().map(|loaded| loaded.name.clone()));
         let emitter = mods.events();
         let others = result.disabled.iter().filter(|(_, origin)| !origin.is_project());

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     agent::{ToolSource, Toolbox},
-    tools::{Registered, Tool, ToolSet},
+    tools::{Registered, Split, Tool, ToolSet},
 };
 
 /// The tools of a harness, as the agent sees them.
@@ -13,25 +13,31 @@ pub(super) struct Tools(pub(super) Arc<ToolSet>);
 
 impl ToolSource for Tools {
     fn snapshot(&self) -> Arc<dyn Toolbox> {
-        Arc::new(Snapshot(self.0.snapshot()))
+        Arc::new(Snapshot(self.0.split()))
     }
 }
 
-struct Snapshot(Vec<Arc<Registered>>);
+struct Snapshot(Split);
 
 impl Snapshot {
     fn get(&self, name: &str) -> Result<&Registered, String> {
-        let found = self.0.iter().find(|entry| entry.tool.spec().name == name);
-        found.map(|entry| &**entry).ok_or_else(|| {
-            let names: Vec<_> = self.0.iter().map(|entry| entry.tool.spec().name.as_str()).collect();
-            format!("there is no such tool, only {}, got: {name}", names.join(", "))
+        let Split { active, off } = &self.0;
+        let named = |entry: &&Arc<Registered>| entry.tool.spec().name == name;
+        active.iter().find(named).map(|entry| &**entry).ok_or_else(|| {
+            let names: Vec<_> = active.iter().map(|entry| entry.tool.spec().name.as_str()).collect();
+            let what = if off.iter().any(|entry| named(&entry)) {
+                "this tool is switched off"
+            } else {
+                "there is no such tool"
+            };
+            format!("{what}, only {}, got: {name}", names.join(", "))
         })
     }
 }
 
 impl Toolbox for Snapshot {
     fn specs(&self) -> Arc<[ToolSpec]> {
-        self.0.iter().map(|entry| entry.tool.spec().clone()).collect()
+        self.0.active.iter().map(|entry| entry.tool.spec().clone()).collect()
     }
 
     fn find(&self, name: &str) -> Result<Arc<dyn Tool>, String> {

@@ -1,7 +1,7 @@
 //! What all mods of a harness share on the host's side.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -21,6 +21,7 @@ use super::{
     identity::ModIdentity,
     journal::Journal,
     listener::ListenerFaults,
+    live::Orders,
     log::Log,
     observers::Observer,
     options::Options,
@@ -36,7 +37,7 @@ use crate::{
 };
 
 /// The number of a registration that was refused: disposing it does nothing.
-const INERT: u64 = 0;
+pub(super) const INERT: u64 = 0;
 
 /// Hooks that finish work get more time.
 const LONG_LIMIT: Duration = Duration::from_secs(60);
@@ -101,6 +102,11 @@ pub(crate) struct Core {
     /// Whether the constructors of a library are running.
     pub(crate) constructing: AtomicBool,
     pub(crate) timings: Option<Arc<Timings>>,
+    pub(super) orders: Orders,
+    /// Held while what mods allow of the tools is put together: the last to do so knows all of it.
+    restricting: Mutex<()>,
+    /// Held by the dialog that is on the screen.
+    pub(super) dialogs: Arc<tokio::sync::Mutex<()>>,
     registrations: Registrations,
     tools: Arc<ToolSet>,
     options: Options,
@@ -126,6 +132,9 @@ impl Core {
             listener_faults: Arc::default(),
             constructing: AtomicBool::new(false),
             timings: config.time_hooks.then(Arc::default),
+            orders: Orders::default(),
+            restricting: Mutex::default(),
+            dialogs: Arc::default(),
             registrations: Registrations::default(),
             tools: config.tools,
             options: Options::new(config.options),
@@ -149,14 +158,9 @@ impl Core {
         }
     }
 
-    /// The value of an option.
-    pub(crate) fn option(&self, owner: &ModIdentity, name: &str) -> Option<&str> {
-        self.options.get(&owner.name, name)
-    }
-
-    /// The options that no mod has asked for yet.
-    pub(crate) fn unasked_options(&self) -> Vec<String> {
-        self.options.unasked()
+    /// The values of `--mod-option`.
+    pub(super) fn options(&self) -> &Options {
+        &self.options
     }
 
     pub(crate) fn log(&self, owner: &ModIdentity, level: &str, message: &str) {
@@ -205,10 +209,7 @@ impl Core {
         if let Err(refused) = command.spec().check() {
             return Ok(self.refuse(owner, &place, &refused));
         }
-        match self.registrations.add(owner, What::Command(Arc::new(command))) {
-            Err(taken @ Refusal::Taken) => Ok(self.refuse(owner, &place, &format!("{taken}: {name}"))),
-            added => added.map_err(|refusal| refusal.to_string()),
-        }
+        self.register_named(owner, &place, &name, What::Command(Arc::new(command)))
     }
 
     /// Adds a tool. One that cannot be added is told, and the mod goes on without it.
@@ -225,11 +226,49 @@ impl Core {
         added
     }
 
-    fn register(&self, owner: &Arc<ModIdentity>, what: What) -> Result<u64, String> {
+    /// Leaves those tools in force that this mod names, and every other mod too that named some.
+    pub(crate) fn set_active_tools(
+        &self,
+        owner: &Arc<ModIdentity>,
+        names: BTreeSet<String>,
+    ) -> Result<u64, String> {
+        let allowed = What::ActiveTools(Arc::new(names));
+        let (id, _before) =
+            self.registrations.replace(owner, allowed).map_err(|refusal| refusal.to_string())?;
+        self.restrict_tools();
+        Ok(id)
+    }
+
+    fn restrict_tools(&self) {
+        let _one_at_a_time = self.restricting.lock().unwrap_or_else(PoisonError::into_inner);
+        self.tools.restrict(self.registrations.active_tools());
+    }
+
+    /// The names of all tools, or of those in force.
+    pub(crate) fn tool_names(&self, all: bool) -> Vec<String> {
+        let tools = if all { self.tools.snapshot() } else { self.tools.split().active };
+        tools.iter().map(|entry| entry.tool.spec().name.clone()).collect()
+    }
+
+    pub(super) fn register(&self, owner: &Arc<ModIdentity>, what: What) -> Result<u64, String> {
         self.registrations.add(owner, what).map_err(|refusal| refusal.to_string())
     }
 
-    fn refuse(&self, owner: &ModIdentity, place: &str, reason: &str) -> u64 {
+    /// Registers what has a name. Where that is taken it is told, and the mod goes on without it.
+    pub(super) fn register_named(
+        &self,
+        owner: &Arc<ModIdentity>,
+        place: &str,
+        name: &str,
+        what: What,
+    ) -> Result<u64, String> {
+        match self.registrations.add(owner, what) {
+            Err(taken @ Refusal::Taken(_)) => Ok(self.refuse(owner, place, &format!("{taken}: {name}"))),
+            added => added.map_err(|refusal| refusal.to_string()),
+        }
+    }
+
+    pub(super) fn refuse(&self, owner: &ModIdentity, place: &str, reason: &str) -> u64 {
         self.bus.main().mod_error(&owner.id, place, reason);
         INERT
     }
@@ -245,6 +284,7 @@ impl Core {
 
     pub(crate) fn clear(&self) {
         self.shutdown.cancel();
+        self.orders.unbind();
         self.undo(self.registrations.clear());
     }
 
@@ -254,6 +294,17 @@ impl Core {
                 self.tools.remove(tool);
             }
         }
+        let has = |which: fn(&What) -> bool| removed.iter().any(which);
+        if has(|what| matches!(what, What::ActiveTools(_))) {
+            self.restrict_tools();
+        }
+        if has(|what| matches!(what, What::Widget(..) | What::Status(_))) {
+            self.ui.repaint();
+        }
+    }
+
+    pub(super) fn registrations(&self) -> &Registrations {
+        &self.registrations
     }
 
     pub(crate) fn handlers(&self) -> Arc<Handlers> {

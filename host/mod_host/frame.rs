@@ -12,6 +12,7 @@ use mod_interface::{
     types::{AgentEvent, EventPayload, Message, SessionChange, SessionEndReason, SessionStartSource, Usage},
 };
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Core, HARNESS_GONE, channels::BusMessage, clock::Clock, identity::ModIdentity, services};
 use crate::{
@@ -36,6 +37,8 @@ pub(crate) enum Question {
     Tool(Arc<ToolQuestion>),
     /// To run its command, with what was typed behind its name.
     Command(Arc<String>),
+    /// To draw this.
+    Draw(Arc<Value>),
 }
 
 /// A call of a mod's own tool.
@@ -147,7 +150,7 @@ impl ModFrame {
             Question::Event(event) => &event.agent_id,
             Question::Bus(message) => &message.agent_id,
             Question::Tool(call) => &call.ctx.agent_id,
-            Question::None | Question::Factory | Question::Command(_) => "",
+            Question::None | Question::Factory | Question::Command(_) | Question::Draw(_) => "",
         }
     }
 
@@ -280,6 +283,7 @@ impl FrameHost for ModFrame {
             (JsonField::RunResult, Some(Subject::RunEnd(result))) => json(&**result),
             (JsonField::Data, _) => match &self.question {
                 Question::Bus(message) => Some(message.data.to_string()),
+                Question::Draw(data) => Some(data.to_string()),
                 _ => None,
             },
             (JsonField::Event, _) => match &self.question {

@@ -89,7 +89,7 @@ impl Listener {
     /// be told for ever.
     pub(crate) fn report(&self, agent_id: &Arc<str>, fault: &HookFault) {
         let emitter = self.bus.emitter(Arc::clone(agent_id));
-        self.faults.of(agent_id).tell(&emitter, &self.owner.id, &self.place, fault);
+        self.faults.tell(&emitter, &self.owner.id, &self.place, fault);
     }
 }
 
@@ -101,6 +101,11 @@ impl ListenerFaults {
     fn of(&self, agent_id: &Arc<str>) -> Arc<Faults> {
         let mut agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(agents.entry(Arc::clone(agent_id)).or_default())
+    }
+
+    /// Tells a fault, unless it was told.
+    pub(crate) fn tell(&self, emitter: &Emitter, mod_id: &str, place: &str, fault: &HookFault) {
+        self.of(emitter.agent_id()).tell(emitter, mod_id, place, fault);
     }
 
     /// Says what happened again after it was told, and forgets it: the agent's run is over.

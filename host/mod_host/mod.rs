@@ -6,7 +6,9 @@
 //!   `library` (the bytes that are hashed are the bytes that run), `abi_check` (the layout fits), identity, factory.
 //! * `adapter` is the one way into a mod; `frame` and `services` are all that a mod can ask back.
 //! * `listener` is told something synchronously: `observers` of events, and `channels` between mods.
+//! * `screen` is what they show: entries, status texts, widgets.
 //! * `registrations` keeps what mods registered, in registration order.
+//! * `live` is what they ask of the session that goes on, and keeps it until there is one.
 //! * `journal` and `watchdog` know which mod runs now; `timing` what the hooks took, where that was asked for.
 //!
 //! One bad mod never stops the others, and never leaves anything registered. No library is unloaded.
@@ -24,17 +26,20 @@ mod discovery;
 mod error;
 #[cfg(test)]
 mod fixture;
+mod flags;
 mod frame;
 mod identity;
 mod journal;
 mod library;
 mod listener;
+mod live;
 mod load;
 mod log;
 mod observers;
 mod options;
 mod plan;
 mod registrations;
+mod screen;
 mod services;
 mod timing;
 mod tool;
@@ -51,7 +56,7 @@ use std::{
 use futures::StreamExt;
 /// The root module of a mod that is compiled in, as `builtin_mod!` gives it.
 pub use mod_interface::abi::ModRootRef as BuiltIn;
-use mod_interface::types::NoticeLevel;
+use mod_interface::types::{NoticeLevel, Placement};
 use serde::Serialize;
 
 pub use self::{
@@ -59,6 +64,7 @@ pub use self::{
     commands::{CommandSpec, ModCommand},
     core::ModHostConfig,
     error::LoadError,
+    live::Live,
     load::host_facts,
     plan::{Code, Expected, LeftOut, Lookup, Origin, Plan, Planned},
     timing::HookTiming,
@@ -159,6 +165,10 @@ pub struct Registered {
     pub events: Vec<&'static str>,
     /// Channels between mods that it listens to.
     pub channels: Vec<String>,
+    /// Flags, to be set with `--mod-option`.
+    pub flags: Vec<String>,
+    /// Types of entries that it draws.
+    pub renderers: Vec<String>,
 }
 
 impl ModHost {
@@ -229,14 +239,35 @@ impl ModHost {
         Ok(outcome)
     }
 
+    /// Binds the session: does what mods asked of it so far, in that order, and from now on at once.
+    pub fn bind(&self, session: &Arc<dyn Live>) {
+        self.core.bind(session);
+    }
+
     /// The options that no mod has asked for yet.
     pub fn unasked_options(&self) -> Vec<String> {
-        self.core.unasked_options()
+        self.core.options().unasked()
+    }
+
+    /// What is wrong with the values of options, by the flags that mods have declared.
+    pub fn option_faults(&self) -> Vec<String> {
+        self.core.options().faults()
     }
 
     /// Raises events of the main agent.
     pub fn events(&self) -> Emitter {
         self.core.bus.main()
+    }
+
+    /// The status texts of the mods, in load order; [`Ui::repaint`](crate::ui::Ui::repaint) says when they change.
+    pub fn status_line(&self) -> Vec<String> {
+        self.core.registrations().statuses()
+    }
+
+    /// The lines of the widgets that stand there, in load order, drawn now. This runs code of mods: not for inside of
+    /// [`Ui::repaint`](crate::ui::Ui::repaint).
+    pub fn widgets(&self, placement: Placement) -> Vec<String> {
+        self.core.widget_lines(placement)
     }
 
     /// The slash commands, in registration order.
@@ -264,6 +295,9 @@ impl ModHost {
             What::Channel(channel) => all.channels.push(channel.name().to_string()),
             What::Command(command) => all.commands.push(command.spec().name.clone()),
             What::Tool(tool) => all.tools.push(tool.spec().name.clone()),
+            What::Flag(flag) => all.flags.push(flag.name.clone()),
+            What::Renderer(of, _) => all.renderers.push(of.to_string()),
+            What::ActiveTools(_) | What::Widget(..) | What::Status(_) => {}
         });
         all
     }

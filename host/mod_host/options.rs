@@ -13,19 +13,30 @@ const ALIKE: f64 = 0.75;
 pub(super) struct Options {
     values: BTreeMap<String, String>,
     asked: Mutex<BTreeSet<String>>,
+    faults: Mutex<Vec<String>>,
 }
 
 impl Options {
     pub(super) fn new(values: BTreeMap<String, String>) -> Self {
-        Self { values, asked: Mutex::default() }
+        Self { values, asked: Mutex::default(), faults: Mutex::default() }
     }
 
-    /// The value for a mod: `<mod>.<name>` before the bare name.
-    pub(super) fn get(&self, owner: &str, name: &str) -> Option<&str> {
+    /// The value for a mod, and what was typed for it: `<mod>.<name>` before the bare name, if that is for it.
+    pub(super) fn get(&self, owner: &str, name: &str, bare: bool) -> Option<(&str, &str)> {
         let own = self.values.get_key_value(&format!("{owner}.{name}"));
-        let (key, value) = own.or_else(|| self.values.get_key_value(name))?;
+        let (key, value) = own.or_else(|| self.values.get_key_value(name).filter(|_| bare))?;
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
-        Some(value)
+        Some((key, value))
+    }
+
+    /// Notes a value that is none of its flag.
+    pub(super) fn note(&self, fault: String) {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
+    }
+
+    /// What is wrong with the values.
+    pub(super) fn faults(&self) -> Vec<String> {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The options that no mod has asked for yet.
@@ -53,10 +64,11 @@ mod tests {
     fn a_mods_own_value_comes_before_the_one_for_all_and_what_nobody_asked_for_is_known() {
         let values = [("guard.limit", "1"), ("limit", "2"), ("limti", "3"), ("other.limit", "4")];
         let options = Options::new(values.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
-        assert_eq!(options.get("guard", "limit"), Some("1"));
+        assert_eq!(options.get("guard", "limit", true), Some(("guard.limit", "1")));
         assert_eq!(options.unasked(), ["limit", "limti", "other.limit"]);
-        assert_eq!(options.get("notes", "limit"), Some("2"));
-        assert_eq!(options.get("notes", "size"), None);
+        assert_eq!(options.get("notes", "limit", false), None);
+        assert_eq!(options.get("notes", "limit", true), Some(("limit", "2")));
+        assert_eq!(options.get("notes", "size", true), None);
         assert_eq!(options.unasked(), ["limti", "other.limit"]);
     }
 

@@ -5,9 +5,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
-use mod_interface::types::EventKind;
+use mod_interface::types::{EventKind, Placement};
 
-use super::{channels::Channel, commands::ModCommand, identity::ModIdentity, observers::Observer};
+use super::{
+    channels::Channel, commands::ModCommand, flags::FlagSpec, identity::ModIdentity, observers::Observer,
+    screen::Drawing,
+};
 use crate::{
     hooks::{Handlers, HookHandler},
     tools::Tool,
@@ -26,6 +29,30 @@ pub(crate) enum What {
     Channel(Arc<Channel>),
     Command(Arc<ModCommand>),
     Tool(Arc<dyn Tool>),
+    Flag(Arc<FlagSpec>),
+    ActiveTools(Arc<BTreeSet<String>>),
+    Renderer(Arc<str>, Arc<Drawing>),
+    Widget(Placement, Arc<Drawing>),
+    Status(Arc<str>),
+}
+
+impl What {
+    /// Whether only one of the two can be there, and what they are.
+    fn is_taken_by(&self, first: &Row, owner: &ModIdentity) -> Option<&'static str> {
+        match (self, &first.what) {
+            (Self::Command(new), Self::Command(old)) if new.spec().name == old.spec().name => {
+                Some("a command")
+            }
+            // Each mod has flags of its own.
+            (Self::Flag(new), Self::Flag(old))
+                if new.name == old.name && first.owner.index == owner.index =>
+            {
+                Some("a flag")
+            }
+            (Self::Renderer(new, _), Self::Renderer(old, _)) if new == old => Some("a renderer"),
+            _ => None,
+        }
+    }
 }
 
 struct Row {
@@ -41,8 +68,8 @@ pub(crate) enum Refusal {
     Gone,
     #[error("this mod did not load, it can register nothing any more")]
     Closed,
-    #[error("a command of that name is there already; the first stays")]
-    Taken,
+    #[error("{0} of that name is there already; the first stays")]
+    Taken(&'static str),
 }
 
 /// All registrations. Registration order is load order, whenever a mod registers.
@@ -65,17 +92,19 @@ struct Table {
 }
 
 impl Table {
+    fn check_open(&self, owner: &ModIdentity) -> Result<(), Refusal> {
+        match self.closed.contains(&owner.index) {
+            _ if self.over => Err(Refusal::Gone),
+            true => Err(Refusal::Closed),
+            false => Ok(()),
+        }
+    }
+
     fn refusal(&self, owner: &ModIdentity, what: &What) -> Option<Refusal> {
-        if self.over {
-            return Some(Refusal::Gone);
+        if let Err(refusal) = self.check_open(owner) {
+            return Some(refusal);
         }
-        if self.closed.contains(&owner.index) {
-            return Some(Refusal::Closed);
-        }
-        let What::Command(command) = what else { return None };
-        let name = &command.spec().name;
-        let taken = |row: &Row| matches!(&row.what, What::Command(first) if first.spec().name == *name);
-        self.rows.iter().any(taken).then_some(Refusal::Taken)
+        self.rows.iter().find_map(|row| what.is_taken_by(row, owner)).map(Refusal::Taken)
     }
 }
 
@@ -97,6 +126,59 @@ impl Registrations {
         table.rows.insert(at, Row { id, owner: Arc::clone(owner), what });
         self.publish(&table);
         Ok(id)
+    }
+
+    /// Whether `owner` may ask for something.
+    pub(crate) fn check_open(&self, owner: &ModIdentity) -> Result<(), Refusal> {
+        self.table().check_open(owner)
+    }
+
+    /// Adds a registration of a kind that a mod has one of, in place of the one before.
+    pub(crate) fn replace(&self, owner: &Arc<ModIdentity>, what: What) -> Result<(u64, Vec<What>), Refusal> {
+        let kind = std::mem::discriminant(&what);
+        let id = self.add(owner, what)?;
+        let before = self.remove(|row| {
+            row.id < id && row.owner.index == owner.index && std::mem::discriminant(&row.what) == kind
+        });
+        Ok((id, before))
+    }
+
+    /// The renderer of a type.
+    pub(crate) fn renderer(&self, custom_type: &str) -> Option<Arc<Drawing>> {
+        self.table().rows.iter().find_map(|row| match &row.what {
+            What::Renderer(of, drawing) if **of == *custom_type => Some(Arc::clone(drawing)),
+            _ => None,
+        })
+    }
+
+    /// The widgets that stand there, in registration order.
+    pub(crate) fn widgets(&self, placement: Placement) -> Vec<Arc<Drawing>> {
+        let table = self.table();
+        let widgets = table.rows.iter().filter_map(|row| match &row.what {
+            What::Widget(at, drawing) if *at == placement => Some(Arc::clone(drawing)),
+            _ => None,
+        });
+        widgets.collect()
+    }
+
+    /// The status texts, in load order.
+    pub(crate) fn statuses(&self) -> Vec<String> {
+        let table = self.table();
+        let texts = table.rows.iter().filter_map(|row| match &row.what {
+            What::Status(text) => Some(text.to_string()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    /// What each mod allows of the tools, where it said something.
+    pub(crate) fn active_tools(&self) -> Vec<Arc<BTreeSet<String>>> {
+        let table = self.table();
+        let sets = table.rows.iter().filter_map(|row| match &row.what {
+            What::ActiveTools(allowed) => Some(Arc::clone(allowed)),
+            _ => None,
+        });
+        sets.collect()
     }
 
     /// Undoes one registration of `owner`; one that is not there is none to undo.
@@ -137,6 +219,19 @@ impl Registrations {
         commands.collect()
     }
 
+    /// The flag of that name of `owner`, and the first mod that declared one of that name.
+    pub(crate) fn flag(&self, owner: &ModIdentity, name: &str) -> Option<(Arc<FlagSpec>, Arc<ModIdentity>)> {
+        let table = self.table();
+        let flags = table.rows.iter().filter_map(|row| match &row.what {
+            What::Flag(flag) if flag.name == name => Some((row, flag)),
+            _ => None,
+        });
+        let flags: Vec<_> = flags.collect();
+        let (_, own) = flags.iter().find(|(row, _)| row.owner.index == owner.index)?;
+        let (first, _) = flags.iter().min_by_key(|(row, _)| row.id)?;
+        Some((Arc::clone(own), Arc::clone(&first.owner)))
+    }
+
     /// Looks at what `owner` registered, in order.
     pub(crate) fn of(&self, owner: &ModIdentity, mut look: impl FnMut(&What)) {
         let table = self.table();
@@ -166,7 +261,7 @@ impl Registrations {
                 What::Channel(channel) => {
                     channels.entry(Arc::clone(channel.name())).or_default().push(Arc::clone(channel));
                 }
-                What::Command(_) | What::Tool(_) => {}
+                _ => {}
             }
         }
         *self.handlers.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Handlers::new(hooks));
@@ -180,120 +275,5 @@ impl Registrations {
 }
 
 #[cfg(test)]
-mod tests {
-    use mod_interface::types::{Hook, HookSet};
-
-    use super::*;
-    use crate::hooks::{HookAnswer, HookInput};
-
-    struct Handler(&'static str);
-
-    impl HookHandler for Handler {
-        fn mod_id(&self) -> &str {
-            self.0
-        }
-
-        fn hooks(&self) -> HookSet {
-            [Hook::OnStop].into_iter().collect()
-        }
-
-        fn fails_closed(&self) -> bool {
-            false
-        }
-
-        fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>) {
-            (HookAnswer::Ready(Ok(None)), Some(input))
-        }
-    }
-
-    fn owner(index: u16) -> Arc<ModIdentity> {
-        Arc::new(ModIdentity::new(index, "a"))
-    }
-
-    fn hooks(name: &'static str) -> What {
-        What::Hooks(Arc::new(Handler(name)))
-    }
-
-    fn names(registrations: &Registrations) -> Vec<String> {
-        let handlers = registrations.handlers();
-        handlers.of(Hook::OnStop).iter().map(|handler| handler.mod_id().to_owned()).collect()
-    }
-
-    #[test]
-    fn registrations_stand_in_load_order_whenever_they_were_made() {
-        let (registrations, first, second) = (Registrations::default(), owner(1), owner(2));
-        for (owner, name) in [(&second, "2a"), (&first, "1a"), (&second, "2b"), (&first, "1b")] {
-            registrations.add(owner, hooks(name)).unwrap();
-        }
-        assert_eq!(names(&registrations), ["1a", "1b", "2a", "2b"]);
-    }
-
-    #[test]
-    fn one_registration_is_undone_once_and_by_its_owner_alone() {
-        let (registrations, first, second) = (Registrations::default(), owner(1), owner(2));
-        let id = registrations.add(&first, hooks("1a")).unwrap();
-        registrations.add(&first, hooks("1b")).unwrap();
-        assert_eq!(registrations.dispose(&second, id).len(), 0);
-        let snapshot = registrations.handlers();
-        assert_eq!(registrations.dispose(&first, id).len(), 1);
-        assert_eq!(registrations.dispose(&first, id).len(), 0);
-        assert_eq!(names(&registrations), ["1b"]);
-        assert_eq!(snapshot.of(Hook::OnStop).len(), 2, "a snapshot stays as it was");
-    }
-
-    #[test]
-    fn a_mod_that_was_closed_registers_nothing_more_and_the_others_go_on() {
-        let (registrations, first, second) = (Registrations::default(), owner(1), owner(2));
-        registrations.add(&first, hooks("1a")).unwrap();
-        assert_eq!(registrations.close(&first).len(), 1);
-        assert_eq!(registrations.add(&first, hooks("1b")), Err(Refusal::Closed));
-        registrations.add(&second, hooks("2a")).unwrap();
-        assert_eq!(names(&registrations), ["2a"]);
-    }
-
-    #[test]
-    fn nothing_is_registered_when_all_is_over() {
-        let (registrations, first) = (Registrations::default(), owner(1));
-        registrations.add(&first, hooks("1a")).unwrap();
-        assert_eq!(registrations.clear().len(), 1);
-        assert_eq!(registrations.add(&first, hooks("1b")), Err(Refusal::Gone));
-        assert_eq!(names(&registrations), [""; 0]);
-    }
-
-    /// Disposes another registration when it is dropped.
-    struct Disposes(Arc<Registrations>, Arc<ModIdentity>, u64);
-
-    impl HookHandler for Disposes {
-        fn mod_id(&self) -> &str {
-            "disposes"
-        }
-
-        fn hooks(&self) -> HookSet {
-            HookSet::EMPTY
-        }
-
-        fn fails_closed(&self) -> bool {
-            false
-        }
-
-        fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>) {
-            (HookAnswer::Ready(Ok(None)), Some(input))
-        }
-    }
-
-    impl Drop for Disposes {
-        fn drop(&mut self) {
-            self.0.dispose(&self.1, self.2);
-        }
-    }
-
-    #[test]
-    fn what_is_dropped_may_dispose_something_itself() {
-        let (registrations, first) = (Arc::new(Registrations::default()), owner(1));
-        let id = registrations.add(&first, hooks("1a")).unwrap();
-        let disposes = Disposes(Arc::clone(&registrations), Arc::clone(&first), id);
-        let other = registrations.add(&first, What::Hooks(Arc::new(disposes))).unwrap();
-        drop(registrations.dispose(&first, other));
-        assert_eq!(names(&registrations), [""; 0]);
-    }
-}
+#[path = "registrations_tests.rs"]
+mod tests;

@@ -1,20 +1,22 @@
 //! What mods can ask of the host, by name. A new service is one more arm; an old host answers a name
 //! that it does not know with an error, never with silence.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
 use mod_interface::{
     abi::{Callable, HookObject, INTERFACE},
-    types::{EventKind, EventPayload, NoticeLevel, ToolSpec},
+    types::{Effort, EventKind, EventPayload, NoticeLevel, ToolSpec},
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Core, adapter::HookAdapter, channels, channels::Channel, clock::Wait, commands::ModCommand,
-    frame::Question, identity::ModIdentity, observers::Observer, tool::ModTool,
+    frame::Question, identity::ModIdentity, live::Message, live::Order, observers::Observer, screen::Entry,
+    tool::ModTool,
 };
 use crate::{
     events::Emitter,
@@ -44,7 +46,9 @@ impl Asker {
             Question::Event(event) => self.core.bus.emitter(Arc::clone(&event.agent_id)),
             Question::Bus(message) => self.core.bus.emitter(Arc::clone(&message.agent_id)),
             Question::Tool(call) => self.core.bus.emitter(Arc::clone(&call.ctx.agent_id)),
-            Question::None | Question::Factory | Question::Command(_) => self.core.bus.main(),
+            Question::None | Question::Factory | Question::Command(_) | Question::Draw(_) => {
+                self.core.bus.main()
+            }
         }
     }
 
@@ -85,6 +89,26 @@ struct Name {
 }
 
 #[derive(Deserialize)]
+struct ModelName {
+    model: String,
+}
+
+#[derive(Deserialize)]
+struct Status {
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ToolNames {
+    names: BTreeSet<String>,
+}
+
+#[derive(Deserialize)]
+struct NewEffort {
+    effort: Option<Effort>,
+}
+
+#[derive(Deserialize)]
 struct Ask {
     title: String,
     message: Option<String>,
@@ -117,12 +141,44 @@ pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
         "dispose" => parse(service, args).map(|id: Id| core.dispose(&asker.owner, id.id)),
         "flag" => {
             let name: Name = parse(service, args)?;
-            return Ok(json!(core.option(&asker.owner, &name.name)).to_string());
+            return Ok(json!(core.flag(&asker.owner, &name.name)?).to_string());
+        }
+        "flag.add" => return registered(core.add_flag(&asker.owner, parse(service, args)?)),
+        "queue_message" => parse(service, args)
+            .and_then(Message::order)
+            .and_then(|message| core.order(&asker.owner, message)),
+        "set_model" => {
+            parse(service, args).and_then(|it: ModelName| core.order(&asker.owner, Order::Model(it.model)))
+        }
+        "set_effort" => {
+            parse(service, args).and_then(|it: NewEffort| core.order(&asker.owner, Order::Effort(it.effort)))
+        }
+        "show_entry" => parse(service, args)
+            .and_then(Entry::check)
+            .and_then(|entry| core.order(&asker.owner, Order::Entry(entry))),
+        "ui.set_status" => {
+            let status: Status = parse(service, args)?;
+            return registered(core.set_status(&asker.owner, &cut(status.text.unwrap_or_default())));
+        }
+        "ui.refresh_widgets" => {
+            core.ui.repaint();
+            Ok(())
+        }
+        "tools.all" => return Ok(json!(core.tool_names(true)).to_string()),
+        "tools.active" => return Ok(json!(core.tool_names(false)).to_string()),
+        "tools.set_active" => {
+            let tools: ToolNames = parse(service, args)?;
+            return registered(core.set_active_tools(&asker.owner, tools.names));
         }
         "progress" => parse(service, args).and_then(|text: Text| progress(asker, &cut(text.message))),
         _ => Err(unknown(service)),
     }?;
     Ok("null".to_owned())
+}
+
+/// The number of a registration, as an answer.
+fn registered(added: Result<u64, String>) -> Answer {
+    added.map(|id| id.to_string())
 }
 
 /// Answers a service later. The work runs on the host's runtime, whoever polls the answer, and the mod's
@@ -133,23 +189,20 @@ pub(crate) fn later(
     service: &str,
     args: &str,
 ) -> Result<BoxFuture<'static, Answer>, String> {
-    let ui = Arc::clone(&asker.core.ui);
+    let (ui, dialogs) = (Arc::clone(&asker.core.ui), Arc::clone(&asker.core.dialogs));
     let work: BoxFuture<'static, Result<Value, String>> = match service {
         "exec" => Box::pin(exec(asker.core.cwd.to_path_buf(), asker.cancel(), parse(service, args)?)),
         "ui.confirm" => {
             let ask: Ask = parse(service, args)?;
-            let answer = ui.confirm(&ask.title, ask.message.as_deref());
-            Box::pin(async move { Ok(json!(answer.await)) })
+            Box::pin(one_at_a_time(dialogs, move || ui.confirm(&ask.title, ask.message.as_deref())))
         }
         "ui.select" => {
             let ask: Ask = parse(service, args)?;
-            let answer = ui.select(&ask.title, &ask.options);
-            Box::pin(async move { Ok(json!(answer.await)) })
+            Box::pin(one_at_a_time(dialogs, move || ui.select(&ask.title, &ask.options)))
         }
         "ui.input" => {
             let ask: Ask = parse(service, args)?;
-            let answer = ui.input(&ask.title, ask.placeholder.as_deref());
-            Box::pin(async move { Ok(json!(answer.await)) })
+            Box::pin(one_at_a_time(dialogs, move || ui.input(&ask.title, ask.placeholder.as_deref())))
         }
         _ => return Err(unknown(service)),
     };
@@ -162,6 +215,15 @@ pub(crate) fn later(
         let answer = task.await.map_err(|_| "the host gave this call up".to_owned())?;
         answer.map(|value| value.to_string())
     }))
+}
+
+/// Asks when the dialogs that came before are done, or given up.
+async fn one_at_a_time<T: Serialize>(
+    dialogs: Arc<Mutex<()>>,
+    ask: impl FnOnce() -> BoxFuture<'static, T>,
+) -> Result<Value, String> {
+    let _on_the_screen = dialogs.lock().await;
+    Ok(json!(ask().await))
 }
 
 /// Registers something with one entry.
@@ -179,6 +241,8 @@ pub(crate) fn add(asker: &Asker, kind: &str, spec: &str, callable: Callable) -> 
                 EventKind::from_wire(&spec.kind).ok_or_else(|| format!("no such event: {}", spec.kind))?;
             core.add_observer(owner, Observer::new(core, owner, event, callable))
         }
+        "renderer" => core.add_renderer(owner, parse(kind, spec)?, callable),
+        "widget" => core.add_widget(owner, &parse(kind, spec)?, callable),
         "bus" => {
             let spec: ChannelSpec = parse(kind, spec)?;
             core.add_channel(owner, Channel::new(core, owner, &spec.channel, callable)?)

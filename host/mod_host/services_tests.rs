@@ -208,3 +208,26 @@ async fn a_harness_that_is_gone_serves_nothing() {
     assert_eq!(frame.call_now("flag", r#"{"name":"x"}"#), gone, "it is no more");
     assert_eq!(frame.call("exec", r#"{"command":"true"}"#).await, gone);
 }
+
+#[tokio::test]
+async fn what_is_asked_of_a_session_that_never_comes_is_bounded_and_nonsense_is_refused() {
+    let world = World::new();
+    let queue = || world.now("queue_message", r#"{"content":"x","deliverAs":"steer"}"#);
+    assert!((0..1024).all(|_| queue() == Ok("null".to_owned())));
+    let full = "too much is asked before the session begins, at most 1024 calls are kept";
+    assert_eq!(queue(), Err(full.to_owned()));
+    let refused = |service: &str, args: &str| world.now(service, args).unwrap_err();
+    let unknown = refused("queue_message", r#"{"content":"x","deliverAs":"soon"}"#);
+    assert_eq!(
+        unknown,
+        "bad arguments for queue_message: unknown variant `soon`, expected `steer` or `follow_up` at line 1 column 33"
+    );
+    let effort = refused("set_effort", r#"{"effort":"huge"}"#);
+    assert!(effort.starts_with("bad arguments for set_effort: unknown variant `huge`"), "{effort}");
+    let kind = refused("flag.add", r#"{"name":"x","type":"number"}"#);
+    assert!(kind.starts_with("bad arguments for flag.add: unknown variant `number`"), "{kind}");
+    // Told, and not active.
+    assert_eq!(world.now("flag.add", r#"{"name":"x","type":"boolean","default":"yes"}"#), Ok("0".to_owned()));
+    assert_eq!(world.now("ui.set_status", r#"{"text":null}"#), Ok("0".to_owned()));
+    assert!(refused("show_entry", r#"{"customType":" ","data":1}"#).starts_with("the type of an entry"));
+}

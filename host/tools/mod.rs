@@ -29,7 +29,7 @@ use futures::future::BoxFuture;
 use mod_interface::types::{ToolOutput, ToolSpec};
 pub(crate) use path::{normal, real};
 use serde_json::Value;
-pub use set::{Registered, ToolSet};
+pub use set::{Registered, Split, ToolSet};
 use tokio_util::sync::CancellationToken;
 
 /// A tool that the model can call.

@@ -1,4 +1,7 @@
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+};
 
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use mod_interface::types::ToolSpec;
@@ -10,10 +13,24 @@ const MAX_BACKTRACKS: usize = 100_000;
 /// How many faults of an input are told at once.
 const MAX_FAULTS: usize = 5;
 
-/// The tools in force, in the order in which they were added. Tools come and go while it is used.
+/// The tools, in the order in which they were added. Tools come and go while it is used.
 #[derive(Default)]
 pub struct ToolSet {
-    entries: RwLock<Vec<Arc<Registered>>>,
+    entries: RwLock<Entries>,
+}
+
+#[derive(Default)]
+struct Entries {
+    all: Vec<Arc<Registered>>,
+    allowed: Vec<Arc<BTreeSet<String>>>,
+}
+
+/// The tools as they were at one time.
+pub struct Split {
+    /// Those in force.
+    pub active: Vec<Arc<Registered>>,
+    /// Those that are switched off.
+    pub off: Vec<Arc<Registered>>,
 }
 
 /// A tool of the set.
@@ -36,10 +53,10 @@ impl ToolSet {
         check_name(&spec.name)?;
         let validator = compile(spec)?;
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = entries.iter().find(|entry| entry.tool.spec().name == spec.name) {
+        if let Some(entry) = entries.all.iter().find(|entry| entry.tool.spec().name == spec.name) {
             return Err(Error::Taken { name: spec.name.clone(), holder: entry.holder.to_string() });
         }
-        entries.push(Arc::new(Registered { tool, holder: holder.into(), validator }));
+        entries.all.push(Arc::new(Registered { tool, holder: holder.into(), validator }));
         Ok(())
     }
 
@@ -47,27 +64,43 @@ impl ToolSet {
     /// stays.
     pub fn remove(&self, tool: &Arc<dyn Tool>) -> bool {
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        let before = entries.len();
-        entries.retain(|entry| !Arc::ptr_eq(&entry.tool, tool));
-        entries.len() < before
+        let before = entries.all.len();
+        entries.all.retain(|entry| !Arc::ptr_eq(&entry.tool, tool));
+        entries.all.len() < before
     }
 
     /// The tool of that name.
     pub fn get(&self, name: &str) -> Option<Arc<Registered>> {
-        self.read().iter().find(|entry| entry.tool.spec().name == name).cloned()
+        self.read().all.iter().find(|entry| entry.tool.spec().name == name).cloned()
     }
 
-    /// The tools as they are now.
+    /// All tools as they are now.
     pub fn snapshot(&self) -> Vec<Arc<Registered>> {
-        self.read().clone()
+        self.read().all.clone()
+    }
+
+    /// Leaves those tools in force that each of these sets has, in place of the sets before. A name that no tool has
+    /// allows nothing.
+    pub fn restrict(&self, allowed: Vec<Arc<BTreeSet<String>>>) {
+        self.entries.write().unwrap_or_else(PoisonError::into_inner).allowed = allowed;
+    }
+
+    /// The tools that are in force now, and those that are not.
+    pub fn split(&self) -> Split {
+        let entries = self.read();
+        let is_active = |entry: &Arc<Registered>| {
+            entries.allowed.iter().all(|allowed| allowed.contains(&entry.tool.spec().name))
+        };
+        let (active, off) = entries.all.iter().cloned().partition(is_active);
+        Split { active, off }
     }
 
     /// What the model is told of them, as they are now.
     pub fn specs(&self) -> Vec<ToolSpec> {
-        self.read().iter().map(|entry| entry.tool.spec().clone()).collect()
+        self.read().all.iter().map(|entry| entry.tool.spec().clone()).collect()
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Vec<Arc<Registered>>> {
+    fn read(&self) -> RwLockReadGuard<'_, Entries> {
         self.entries.read().unwrap_or_else(PoisonError::into_inner)
     }
 }

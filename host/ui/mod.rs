@@ -1,4 +1,8 @@
-//! What can be asked of the person at the keyboard. What is shown goes through the events.
+//! What can be asked of the person at the keyboard, and what mods put on the screen.
+//!
+//! What a session does goes through the events. An entry of a mod is none: its lines are made for a screen, so they
+//! go to whoever has one, and neither to the observers of other mods nor into the stream of print mode. Both are
+//! told inline, so who draws events and entries can keep them in order.
 
 mod headless;
 
@@ -16,6 +20,14 @@ pub trait Ui: Send + Sync {
 
     /// Asks for one of `options`. `None` when nobody is there or nothing was chosen.
     fn select(&self, title: &str, options: &[String]) -> BoxFuture<'static, Option<String>>;
+
+    /// Shows an entry of a mod in the feed: lines to be shown as they are. Dropped where there is no screen. Must not
+    /// wait: the mod is still in its call.
+    fn show_entry(&self, _custom_type: &str, _lines: &[String]) {}
+
+    /// What mods keep on the screen has changed: status texts, widgets. Must only note it: the mod that changed it is
+    /// still in its call.
+    fn repaint(&self) {}
 
     /// Asks for a line of text. `None` when nobody is there or nothing was entered.
     fn input(&self, title: &str, placeholder: Option<&str>) -> BoxFuture<'static, Option<String>>;

@@ -3,6 +3,8 @@
 // The lint knows test functions, but not the functions that they share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[cfg(target_os = "linux")]
+mod active_tools;
 mod architecture;
 #[cfg(target_os = "linux")]
 mod bad_files;
@@ -18,6 +20,10 @@ mod channels;
 mod discovery;
 mod dropped;
 #[cfg(target_os = "linux")]
+mod example_mods;
+#[cfg(target_os = "linux")]
+mod flags;
+#[cfg(target_os = "linux")]
 mod garbage;
 #[cfg(target_os = "linux")]
 mod interface;
@@ -25,6 +31,8 @@ mod interrupt;
 #[cfg(target_os = "linux")]
 mod isolation;
 mod journal;
+#[cfg(target_os = "linux")]
+mod live;
 #[cfg(target_os = "linux")]
 mod load_chain;
 #[cfg(target_os = "linux")]
@@ -62,6 +70,8 @@ mod print_permissions;
 #[cfg(target_os = "linux")]
 mod registration;
 mod resume;
+#[cfg(target_os = "linux")]
+mod screen;
 #[cfg(target_os = "linux")]
 mod sessions;
 mod slash_commands;

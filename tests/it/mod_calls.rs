@@ -151,12 +151,14 @@ async fn the_first_of_a_name_stays_and_the_second_mod_stays_loaded() {
         commands: commands.iter().map(ToString::to_string).collect(),
         events: Vec::new(),
         channels: Vec::new(),
+        flags: Vec::new(),
+        renderers: Vec::new(),
     };
     assert_eq!(registered, [of(&["same", "own_a"], &["same"]), of(&["own_b"], &[])]);
 }
 
 async fn tells_its_options(cmd: ModApi) -> Result<()> {
-    let flags = ["level", "color", "none"].map(|name| cmd.get_flag(name));
+    let flags = ["level", "color", "none"].map(|name| cmd.get_flag::<String>(name));
     let flags = flags.into_iter().collect::<Result<Vec<_>>>()?;
     cmd.add_command(Command::new(cmd.name(), "").run(move |_| {
         let told = format!("{flags:?}");
@@ -216,7 +218,7 @@ async fn a_mod_that_calls_when_the_harness_is_gone_is_told_so() {
     let handlers = host.mods.handlers();
     drop(host);
     let gone = "the harness of this mod is gone";
-    assert_eq!(kept.get_flag("x").unwrap_err().to_string(), gone);
+    assert_eq!(kept.get_flag::<String>("x").unwrap_err().to_string(), gone);
     assert_eq!(kept.exec("true").await.unwrap_err().to_string(), gone);
     assert_eq!(kept.ui().confirm("Really?").await.unwrap_err().to_string(), gone);
     assert_eq!(kept.on(EventKind::TurnStart, |_| ()).err().unwrap().to_string(), gone);
@@ -276,7 +278,7 @@ async fn what_a_mod_keeps_shows_what_it_was_asked_then() {
 
 /// Does in its factory what works at once there.
 async fn busy_factory(cmd: ModApi) -> Result<()> {
-    cmd.ui().notify(&format!("color {:?}", cmd.get_flag("color")?));
+    cmd.ui().notify(&format!("color {:?}", cmd.get_flag::<String>("color")?));
     cmd.log(LogLevel::Info, "logged");
     let output = cmd.exec("echo").args(["ran"]).await?;
     cmd.ui().notify(output.stdout.trim());

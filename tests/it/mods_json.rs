@@ -28,8 +28,7 @@ fn every_command_prints_one_json_value() {
     let [first, second] = ["0.3.7", "0.3.8"].map(|version| archive(folders.dir(), 1, version, None));
     let hash = |version| hash_bytes(versioned(1, version).bytes()).sha256;
     let added = |version: &str, previous: Value| {
-        let registered =
-            json!({ "channels": [], "commands": ["numbered-001"], "events": [], "hooks": [], "tools": [] });
+        let registered = json!({ "channels": [], "commands": ["numbered-001"], "events": [], "flags": [], "hooks": [], "renderers": [], "tools": [] });
         json!({
             "package": "file:numbered-001", "version": version, "previous": previous, "scope": "user",
             "folder": "DIR/home", "warnings": [], "trusted": true,

@@ -53,6 +53,30 @@ fn tools_stay_in_the_order_in_which_they_were_added() {
 }
 
 #[test]
+fn in_force_is_what_every_set_allows_and_a_name_without_a_tool_allows_nothing() {
+    let set = ToolSet::default();
+    for tool in ["a", "b", "c"].map(plain) {
+        set.add(tool, "cmd").unwrap();
+    }
+    let split = || {
+        let Split { active, off } = set.split();
+        [active, off]
+            .map(|tools| tools.iter().map(|entry| entry.tool.spec().name.clone()).collect::<String>())
+    };
+    let allow = |names: &[&str]| Arc::new(names.iter().map(|name| (*name).to_owned()).collect());
+    assert_eq!(split(), ["abc", ""]);
+    set.restrict(vec![allow(&["b", "a", "x"]), allow(&["b", "c"])]);
+    assert_eq!((split(), names(&set).concat()), (["b".to_owned(), "ac".to_owned()], "abc".to_owned()));
+    set.restrict(vec![allow(&["x"])]);
+    assert_eq!(split(), ["", "abc"]);
+    set.add(plain("x"), "cmd").unwrap();
+    set.restrict(vec![allow(&["x"])]);
+    assert_eq!(split(), ["x", "abc"]);
+    set.restrict(Vec::new());
+    assert_eq!(split(), ["abcx", ""]);
+}
+
+#[test]
 fn an_existing_name_wins() {
     let set = ToolSet::default();
     for tool in builtin() {

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Exec, LogLevel, Result, Ui, services};
+use super::{Exec, LogLevel, Result, RuntimeHandle, Ui, services};
 use crate::abi::{Ctx, NumberField, TextField};
 
 impl Ctx {
@@ -21,7 +21,7 @@ impl Ctx {
 
     /// The person at the keyboard.
     pub fn ui(&self) -> Ui<'_> {
-        Ui(self.frame())
+        Ui::new(self.frame(), RuntimeHandle::none())
     }
 
     /// Runs a process.

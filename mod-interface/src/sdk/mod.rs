@@ -7,6 +7,7 @@
 //! * Everything that a hook is given is owned and cheap to clone; nothing of the conversation is
 //!   copied until it is asked for.
 
+mod active_tools;
 mod bus;
 mod command;
 mod ctx;
@@ -15,9 +16,12 @@ mod error;
 mod event;
 mod exec;
 mod export;
+mod flag;
 mod hooks;
+mod live;
 mod mod_api;
 mod runtime;
+mod screen;
 mod services;
 mod tool;
 mod ui;
@@ -35,11 +39,12 @@ pub use error::{Error, Result};
 pub use exec::{Exec, ExecOutput};
 #[doc(hidden)]
 pub use export::start;
+pub use flag::{Flag, FlagType};
 pub use hooks::Hooks;
 pub use mod_api::{ModApi, Registration};
 #[doc(hidden)]
 pub use runtime::RuntimeHandle;
 pub use services::LogLevel;
 pub use tool::{Tool, ToolBuilder};
-pub use ui::Ui;
+pub use ui::{Confirm, Input, Ui};
 pub use views::{BlockView, MessageView};

@@ -29,7 +29,18 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Whether it was accepted. Only a tool or a command can be refused.
+    /// From the answer of a host that was given something.
+    pub(super) fn added(frame: &Frame, added: std::result::Result<u64, String>) -> Result<Self> {
+        Ok(Self { frame: frame.clone(), id: added.map_err(Error::msg)? })
+    }
+
+    /// Registers something that has no code.
+    pub(super) fn asked(frame: &Frame, service: &str, spec: &Value) -> Result<Self> {
+        let id = serde_json::from_value(services::now(frame, service, spec)?)?;
+        Ok(Self { frame: frame.clone(), id })
+    }
+
+    /// Whether it was accepted. Only what has a name or a schema can be refused.
     pub fn is_active(&self) -> bool {
         self.id != 0
     }
@@ -73,7 +84,7 @@ impl ModApi {
             )));
         }
         let spec = hooks.spec();
-        self.registered(self.frame.add_hooks(&spec, hooks.into_object(&self.runtime)))
+        Registration::added(&self.frame, self.frame.add_hooks(&spec, hooks.into_object(&self.runtime)))
     }
 
     /// Adds a tool, for the model to call from its next call on.
@@ -123,18 +134,9 @@ impl ModApi {
         Bus(self)
     }
 
-    /// The value of `--mod-option NAME=VALUE`; `None` when it was not given.
-    ///
-    /// # Errors
-    /// The harness is gone.
-    pub fn get_flag(&self, name: &str) -> Result<Option<String>> {
-        let value = services::now(&self.frame, "flag", &json!({ "name": name }))?;
-        Ok(serde_json::from_value(value)?)
-    }
-
     /// The person at the keyboard.
     pub fn ui(&self) -> Ui<'_> {
-        Ui(&self.frame)
+        Ui::new(&self.frame, self.runtime.clone())
     }
 
     /// Runs a process.
@@ -156,6 +158,10 @@ impl ModApi {
         services::log(&self.frame, level, message);
     }
 
+    pub(super) fn runtime(&self) -> &RuntimeHandle {
+        &self.runtime
+    }
+
     pub(super) fn frame(&self) -> &Frame {
         &self.frame
     }
@@ -175,12 +181,7 @@ impl ModApi {
     }
 
     fn add(&self, kind: &str, spec: &Value, callable: Callable) -> Result<Registration> {
-        self.registered(self.frame.add(kind, &spec.to_string(), callable))
-    }
-
-    fn registered(&self, added: std::result::Result<u64, String>) -> Result<Registration> {
-        let id = added.map_err(Error::msg)?;
-        Ok(Registration { frame: self.frame.clone(), id })
+        Registration::added(&self.frame, self.frame.add(kind, &spec.to_string(), callable))
     }
 }
 

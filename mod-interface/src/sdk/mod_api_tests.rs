@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::sdk::Flag;
 use crate::{
     abi::fixture::{Recording, ready},
     types::{CommandOutcome, StopDecision},
@@ -63,13 +64,19 @@ fn a_hook_that_is_given_twice_is_refused_before_the_host_hears_of_it() {
 #[test]
 fn services_are_asked_by_name_and_their_answers_read() {
     let (api, recording) = api(r#""red""#);
-    assert_eq!(api.get_flag("color").unwrap().as_deref(), Some("red"));
-    assert_eq!(ready(api.ui().input("Which?")).unwrap().as_deref(), Some("red"));
+    assert_eq!(api.get_flag::<String>("color").unwrap().as_deref(), Some("red"));
+    let no_bool = api.get_flag::<bool>("color").unwrap_err().to_string();
+    assert_eq!(no_bool, "a boolean is true or false, got: red");
+    assert_eq!(
+        ready(api.ui().input("Which?").placeholder("red").into_future()).unwrap().as_deref(),
+        Some("red")
+    );
     api.log(crate::sdk::LogLevel::Warn, "hot");
     api.ui().notify("look");
     let expected = [
         asked("flag", r#"{"name":"color"}"#),
-        asked("ui.input", r#"{"title":"Which?"}"#),
+        asked("flag", r#"{"name":"color"}"#),
+        asked("ui.input", r#"{"placeholder":"red","title":"Which?"}"#),
         asked("log", r#"{"level":"warn","message":"hot"}"#),
         asked("ui.notify", r#"{"message":"look"}"#),
     ];
@@ -80,13 +87,25 @@ fn services_are_asked_by_name_and_their_answers_read() {
 fn an_answer_of_another_kind_is_an_error_and_no_panic() {
     let (api, _recording) = api("5");
     let kind = "invalid type: integer `5`, expected a string";
-    assert_eq!(api.get_flag("color").unwrap_err().to_string(), kind);
+    assert_eq!(api.get_flag::<String>("color").unwrap_err().to_string(), kind);
     assert_eq!(
-        ready(api.ui().confirm("Really?")).unwrap_err().to_string(),
+        ready(api.ui().confirm("Really?").message("No way back").into_future()).unwrap_err().to_string(),
         "invalid type: integer `5`, expected a boolean"
     );
     let (api, _recording) = self::api("no json");
-    assert_eq!(api.get_flag("color").unwrap_err().to_string(), "expected ident at line 1 column 2");
+    assert_eq!(api.get_flag::<String>("color").unwrap_err().to_string(), "expected ident at line 1 column 2");
+}
+
+#[test]
+fn a_flag_is_told_with_its_type_and_its_default() {
+    let (api, recording) = api("7");
+    assert!(api.add_flag(Flag::boolean("loud").default(true)).unwrap().is_active());
+    api.add_flag(Flag::string("color").default("red").description("of the text")).unwrap();
+    let expected = [
+        asked("flag.add", r#"{"default":true,"description":null,"name":"loud","type":"boolean"}"#),
+        asked("flag.add", r#"{"default":"red","description":"of the text","name":"color","type":"string"}"#),
+    ];
+    assert_eq!(recording.take(), expected);
 }
 
 #[test]
@@ -95,4 +114,41 @@ fn a_process_is_told_whole() {
     let output = ready(api.exec("ls").args(["-l", "-a"]).cwd("below").into_future()).unwrap();
     assert_eq!((output.stdout.as_str(), output.stderr.as_str(), output.code), ("out", "", None));
     assert_eq!(recording.take(), [asked("exec", r#"{"args":["-l","-a"],"command":"ls","cwd":"below"}"#)]);
+}
+
+#[test]
+fn what_is_asked_of_the_session_is_told_whole() {
+    let (api, recording) = api("null");
+    api.queue_message("look", crate::types::DeliverAs::FollowUp).unwrap();
+    api.set_model("a/b").unwrap();
+    api.set_effort(Some(crate::types::Effort::High)).unwrap();
+    api.set_effort(None).unwrap();
+    let expected = [
+        asked("queue_message", r#"{"content":"look","deliverAs":"follow_up"}"#),
+        asked("set_model", r#"{"model":"a/b"}"#),
+        asked("set_effort", r#"{"effort":"high"}"#),
+        asked("set_effort", r#"{"effort":null}"#),
+    ];
+    assert_eq!(recording.take(), expected);
+}
+
+#[test]
+fn what_is_shown_is_told_whole() {
+    let (api, recording) = api("9");
+    api.add_renderer("note", |note: String| vec![note]).unwrap();
+    api.show_entry("note", &"text").unwrap();
+    api.ui().set_status("busy").unwrap();
+    api.ui().widget(crate::types::Placement::BelowEditor, Vec::new).unwrap();
+    api.ui().refresh_widgets();
+    api.set_active_tools(["grep"]).unwrap();
+    let expected = [
+        asked("renderer", r#"{"customType":"note"}"#),
+        asked("show_entry", r#"{"customType":"note","data":"text"}"#),
+        asked("ui.set_status", r#"{"text":"busy"}"#),
+        asked("widget", r#"{"placement":"below-editor"}"#),
+        asked("ui.refresh_widgets", "null"),
+        asked("tools.set_active", r#"{"names":["grep"]}"#),
+    ];
+    assert_eq!(recording.take(), expected);
+    assert_eq!(recording.callables.lock().unwrap().len(), 2);
 }

@@ -45,6 +45,16 @@ pub enum MessageSource {
     Other,
 }
 
+/// When a message that a mod queues is delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliverAs {
+    /// Behind the tool calls that run now, or when the next run begins.
+    Steer,
+    /// When the run would stop.
+    FollowUp,
+}
+
 /// One message of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {

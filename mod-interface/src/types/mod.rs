@@ -8,18 +8,20 @@ mod hook;
 mod message;
 mod outcome;
 mod permission;
+mod placement;
 mod state;
 mod tool;
 mod usage;
 
 pub use event::{AgentEvent, EventKind, EventPayload, HookPhase, NoticeLevel, RecoveryKind};
 pub use hook::{Hook, HookSet};
-pub use message::{ContentBlock, ImageSource, Message, MessageError, MessageSource, Role};
+pub use message::{ContentBlock, DeliverAs, ImageSource, Message, MessageError, MessageSource, Role};
 pub use outcome::{
     AfterToolCall, BeforeToolCall, CommandOutcome, Effort, EffortChange, HookOutcome, MessageEdit, NextTurn,
     SessionChange, StatePatch, StopDecision, TransformInput,
 };
 pub use permission::PermissionMode;
+pub use placement::Placement;
 pub use state::AgentState;
 pub use tool::{ToolOutput, ToolSpec};
 pub use usage::{RunResult, SessionEndReason, SessionStartSource, StopReason, Usage};

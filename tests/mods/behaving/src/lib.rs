@@ -7,8 +7,10 @@ mod bus;
 mod faults;
 mod later;
 mod registering;
+mod screen;
 mod tools;
 mod turns;
+mod verbs;
 
 use mod_interface::prelude::*;
 
@@ -16,7 +18,7 @@ export_mod!(behaving);
 
 /// The factory.
 pub async fn behaving(cmd: ModApi) -> Result<()> {
-    let does = cmd.get_flag("does")?.unwrap_or_default();
+    let does: String = cmd.get_flag("does")?.unwrap_or_default();
     for what in does.split(',').filter(|what| !what.is_empty()) {
         let me = cmd.name().chars().last().map(String::from).unwrap_or_default();
         let hooks =
@@ -24,6 +26,7 @@ pub async fn behaving(cmd: ModApi) -> Result<()> {
         match hooks {
             Some(hooks) => drop(cmd.hooks(hooks)?),
             None if bus::add(&cmd, &me, what)? || registering::add(&cmd, &me, what)? => {}
+            None if verbs::add(&cmd, &me, what)? || screen::add(&cmd, &me, what)? => {}
             None => return Err(Error::msg(format!("does not know how to do this: {what}"))),
         }
     }

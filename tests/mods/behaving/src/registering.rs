@@ -69,13 +69,13 @@ fn tool(name: &str) -> Tool {
 }
 
 /// Twice is once.
-fn undo(registration: &Registration) {
+pub(crate) fn undo(registration: &Registration) {
     registration.dispose();
     registration.dispose();
 }
 
 /// Does it in the first tool call of a session, in the middle of a round.
-fn at_call(cmd: &ModApi, act: impl FnOnce() + Send + 'static) -> Result<()> {
+pub(crate) fn at_call(cmd: &ModApi, act: impl FnOnce() + Send + 'static) -> Result<()> {
     let act = Arc::new(Mutex::new(Some(act)));
     cmd.hooks(Hooks::new().before_tool_call_sync(move |_, _| {
         let act = act.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -38,8 +38,8 @@ static CONSTRUCTOR: extern "C" fn() = {
 };
 
 async fn misbehaving(cmd: ModApi) -> Result<()> {
-    let at = cmd.get_flag("at")?.unwrap_or_default();
-    let how = cmd.get_flag("how")?.unwrap_or_default();
+    let at: String = cmd.get_flag("at")?.unwrap_or_default();
+    let how: String = cmd.get_flag("how")?.unwrap_or_default();
     if at == "factory" {
         cmd.add_command(Command::new("left-behind", "").run(|_| async { Ok(CommandOutcome::Done) }))?;
         now(&how);

@@ -56,7 +56,7 @@ pub(crate) async fn call(how: &str, api: &ModApi, ctx: &Ctx) -> Result<()> {
 fn call_everything(ctx: &Ctx, api: &ModApi, from: &str) {
     ctx.ui().notify(from);
     ctx.log(LogLevel::Info, from);
-    let flag = api.get_flag("how").map(|how| how.is_some());
+    let flag = api.get_flag::<String>("how").map(|how| how.is_some());
     let added = api.hooks(Hooks::new().on_stop_sync(|_, _| Ok(StopDecision::Stop)));
     let added = added.map(|hooks| hooks.dispose());
     let tool = api.add_tool(Tool::new("no name", "").run(|_| async { Ok("") })).map(|tool| tool.is_active());

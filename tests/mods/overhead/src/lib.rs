@@ -31,7 +31,7 @@ pub struct Shell {
 
 /// The factory; public for the benchmark's compiled-in form.
 pub async fn overhead(cmd: ModApi) -> Result<()> {
-    let flag = |name| cmd.get_flag(name).map(Option::unwrap_or_default);
+    let flag = |name| cmd.get_flag::<String>(name).map(Option::unwrap_or_default);
     let (job, form, times) = (flag("job")?, flag("form")?, flag("times")?);
     for _ in 0..times.parse().unwrap_or(1) {
         cmd.hooks(hooks(&job, &form))?;

@@ -26,7 +26,7 @@ async fn with_runtime(cmd: ModApi) -> Result<()> {
         Ok(if slept.is_err() { "woken" } else { "slept" })
     });
     cmd.add_tool(tool)?;
-    if let Some(script) = cmd.get_flag("background")? {
+    if let Some(script) = cmd.get_flag::<String>("background")? {
         tokio::spawn(cmd.exec("sh").args(["-c", &script]).into_future());
     }
     Ok(())

@@ -1,0 +1,42 @@
+use std::sync::Arc;
+
+use mod_interface::types::{DeliverAs, Effort};
+
+use crate::{
+    agent::{AgentConfig, Delivery, MessageQueue, Model, ModelChoice, Sender},
+    mod_host::Live,
+};
+
+/// What mods can change of a session. It does not hold the mods: they hold it.
+pub(super) struct LiveSession {
+    model: Arc<dyn Model>,
+    choice: Arc<ModelChoice>,
+    queue: Arc<MessageQueue>,
+}
+
+impl LiveSession {
+    pub(super) fn of(config: &AgentConfig) -> Self {
+        let AgentConfig { model, choice, queue, .. } = config;
+        Self { model: Arc::clone(model), choice: Arc::clone(choice), queue: Arc::clone(queue) }
+    }
+}
+
+impl Live for LiveSession {
+    fn queue_message(&self, content: String, deliver_as: DeliverAs) {
+        let delivery = match deliver_as {
+            DeliverAs::Steer => Delivery::Steer,
+            DeliverAs::FollowUp => Delivery::FollowUp,
+        };
+        self.queue.push(Sender::Mod, delivery, content);
+    }
+
+    fn set_model(&self, model: &str) -> Result<(), String> {
+        self.model.check(model)?;
+        self.choice.set_model(model);
+        Ok(())
+    }
+
+    fn set_effort(&self, effort: Option<Effort>) {
+        self.choice.set_effort(effort);
+    }
+}
