@@ -22,9 +22,9 @@ use host::{
 use mod_interface::builtin_mod;
 
 use self::{
-    jobs::{Job, jobs},
+    jobs::{Job, floor, jobs},
     pipes::Child,
-    table::{BOXED, Table},
+    table::{FLOOR, Table},
     ways::{Form, ask, finish, library, load, look_at},
 };
 
@@ -75,10 +75,13 @@ fn measure(criterion: &mut Criterion, table: &mut Table) -> std::io::Result<()> 
             let mut bench = Bench::new(criterion, table, job, messages, 1);
             if number == 0 {
                 bench.nothing();
+                bench.floor();
             }
             bench.plain();
-            bench.boxed();
-            for form in [Form::Sync, Form::Ready, Form::Pending] {
+            for form in [Form::Ready, Form::Pending, Form::Waiting] {
+                bench.boxed(form);
+            }
+            for form in [Form::Sync, Form::Ready, Form::Pending, Form::Waiting] {
                 bench.mods(&runtime, form, true);
                 bench.mods(&runtime, form, false);
             }
@@ -89,7 +92,7 @@ fn measure(criterion: &mut Criterion, table: &mut Table) -> std::io::Result<()> 
         }
         for mods in MODS.into_iter().filter(|_| number == 0) {
             let mut bench = Bench::new(criterion, table, job, MESSAGES[0], mods);
-            bench.boxed();
+            bench.boxed(Form::Ready);
             bench.mods(&runtime, Form::Sync, true);
             bench.mods(&runtime, Form::Sync, false);
             bench.group.finish();
@@ -131,16 +134,21 @@ impl<'a> Bench<'a> {
         self.way("a nothing", || look_at(black_box(&input)));
     }
 
+    fn floor(&mut self) {
+        let (floor, input) = (floor(), Arc::clone(&self.input));
+        self.way(FLOOR, || look_at(&black_box(&floor).call(black_box(&input))));
+    }
+
     fn plain(&mut self) {
         let (job, input) = (self.job, Arc::clone(&self.input));
         self.way("b plain call", || look_at(&black_box(&job.plain).call(black_box(&input))));
     }
 
-    fn boxed(&mut self) {
+    fn boxed(&mut self, form: Form) {
         let (job, input, mods) = (self.job, Arc::clone(&self.input), self.mods);
-        self.way(BOXED, || {
+        self.way(table::boxed(form), || {
             for _ in 0..mods {
-                look_at(&finish(black_box(&job.boxed).call(black_box(&input))));
+                look_at(&finish(black_box(job.boxed(form)).call(black_box(&input))));
             }
         });
     }

@@ -8,10 +8,25 @@ use std::{
 
 use serde_json::Value;
 
-/// The job that something is promised of.
-pub(crate) const NAME: &str = "before_tool_call, tool name";
-/// What all is compared with.
-pub(crate) const BOXED: &str = "c boxed future";
+use super::{jobs::NAME, ways::Form};
+
+/// The least that a call can be.
+pub(crate) const FLOOR: &str = "a an indirect call and an atomic";
+
+/// What a mod of that form is compared with.
+pub(crate) const fn boxed(form: Form) -> &'static str {
+    match form {
+        Form::Sync | Form::Ready => "c boxed future",
+        Form::Pending => "c boxed future, pending",
+        Form::Waiting => "c boxed future, waiting",
+    }
+}
+
+/// What a row is compared with.
+fn base(way: &str) -> &'static str {
+    let like = |form: &Form| way.ends_with(form.name());
+    boxed([Form::Pending, Form::Waiting].into_iter().find(like).unwrap_or(Form::Ready))
+}
 
 /// The ways that something is promised of, when their answer is there at once.
 const PROMISED: [&str; 4] =
@@ -63,7 +78,7 @@ impl Table {
                 println!("\n{group:<46} {:>12}  {:>9}", "median", "x boxed");
                 last = group;
             }
-            let ratio = self.median(group, BOXED)?.map(|boxed| format!("{:.2}", median / boxed));
+            let ratio = self.median(group, base(way))?.map(|boxed| format!("{:.2}", median / boxed));
             println!("  {way:<44} {:>12}  {:>9}", shown(median), ratio.unwrap_or_default());
         }
         println!();
@@ -84,7 +99,7 @@ impl Table {
         for way in PROMISED {
             for messages in [FEW, MANY] {
                 let group = group(NAME, messages, 1);
-                let got = ratio(self.median(&group, way)?, self.median(&group, BOXED)?);
+                let got = ratio(self.median(&group, way)?, self.median(&group, base(way))?);
                 promise(format!("{way}, {messages} messages, by the boxed future"), got, TIMES_BOXED);
             }
             let [many, few] = [MANY, FEW].map(|messages| self.median(&group(NAME, messages, 1), way));

@@ -25,6 +25,8 @@ pub(crate) enum Form {
     Ready,
     /// An async one that is pending at its first poll.
     Pending,
+    /// An async one that is pending at its first two polls: the second one's has a waker and a deadline.
+    Waiting,
 }
 
 impl Form {
@@ -33,6 +35,7 @@ impl Form {
             Self::Sync => "sync",
             Self::Ready => "ready",
             Self::Pending => "pending",
+            Self::Waiting => "waiting",
         }
     }
 }

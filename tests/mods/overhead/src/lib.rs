@@ -1,10 +1,12 @@
 //! The jobs that `benches/hook_overhead` measures, by the option `overhead.job`; without one it looks at a tool's
 //! name. By `overhead.form` each is a plain closure (`sync`), one that is ready at once (`ready`), or one that is
-//! pending at its first poll (`pending`). It is registered as often as `overhead.times` says.
+//! pending at its first poll (`pending`) or at its first two (`waiting`). It is registered as often as `overhead.times`
+//! says. The job `observe` is no hook's: it hears `text_delta`.
 #![forbid(unsafe_code)]
 
 use std::{
     future::poll_fn,
+    hint::black_box,
     task::{Context as Waking, Poll},
 };
 
@@ -34,7 +36,12 @@ pub async fn overhead(cmd: ModApi) -> Result<()> {
     let flag = |name| cmd.get_flag(name).map(Option::unwrap_or_default);
     let (job, form, times) = (flag("job")?, flag("form")?, flag("times")?);
     for _ in 0..times.parse().unwrap_or(1) {
-        cmd.hooks(hooks(&job, &form))?;
+        match &*job {
+            "observe" => cmd.on(EventKind::TextDelta, |event| {
+                black_box(event.delta());
+            })?,
+            _ => cmd.hooks(hooks(&job, &form))?,
+        };
     }
     Ok(())
 }
@@ -45,7 +52,11 @@ macro_rules! in_form {
         match $form {
             "sync" => Hooks::new().$sync(|view, _ctx| $answer(view)),
             "pending" => Hooks::new().$hook(|view, _ctx| async move {
-                pending_once().await;
+                pending_for(1).await;
+                $answer(&view)
+            }),
+            "waiting" => Hooks::new().$hook(|view, _ctx| async move {
+                pending_for(2).await;
                 $answer(&view)
             }),
             _ => Hooks::new().$hook(|view, _ctx| async move { $answer(&view) }),
@@ -95,12 +106,12 @@ fn state(turn: &TurnEnd) -> Result<StatePatch> {
     Ok(StatePatch::mod_state(json!(turn.turn_number())))
 }
 
-async fn pending_once() {
-    let mut polled = false;
+/// Is pending at so many polls.
+pub async fn pending_for(polls: u32) {
+    let mut left = polls;
     poll_fn(move |cx: &mut Waking<'_>| {
-        if std::mem::replace(&mut polled, true) {
-            return Poll::Ready(());
-        }
+        let Some(fewer) = left.checked_sub(1) else { return Poll::Ready(()) };
+        left = fewer;
         cx.waker().wake_by_ref();
         Poll::Pending
     })
