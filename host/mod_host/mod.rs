@@ -25,6 +25,7 @@ mod error;
 #[cfg(test)]
 mod fixture;
 mod frame;
+mod hook_adapter;
 mod identity;
 mod journal;
 mod library;
@@ -36,6 +37,7 @@ mod options;
 mod plan;
 mod registrations;
 mod services;
+mod slot;
 mod timing;
 mod tool;
 mod trial;

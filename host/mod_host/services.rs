@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Core, adapter::HookAdapter, channels, channels::Channel, clock::Wait, commands::ModCommand,
-    frame::Question, identity::ModIdentity, observers::Observer, tool::ModTool,
+    Core, channels, channels::Channel, clock::Wait, commands::ModCommand, frame::Question,
+    hook_adapter::HookAdapter, identity::ModIdentity, observers::Observer, tool::ModTool,
 };
 use crate::{
     events::Emitter,
