@@ -24,9 +24,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::ways::Form;
 
-/// The job that something is promised of.
-pub(crate) const NAME: &str = "before_tool_call, tool name";
-
 pub(crate) type Answer = Option<HookOutcome>;
 
 /// A job behind a trait.
@@ -163,7 +160,7 @@ pub(crate) fn floor() -> Box<dyn Plain> {
 /// The jobs. The first is the one that something is promised of.
 pub(crate) fn jobs() -> [Job; 7] {
     [
-        Job::new(NAME, "name", Hook::BeforeToolCall, name),
+        Job::new("before_tool_call, tool name", "name", Hook::BeforeToolCall, name),
         Job::new("before_tool_call, typed input", "typed", Hook::BeforeToolCall, typed),
         Job::new("before_tool_call, rewrite", "rewrite", Hook::BeforeToolCall, rewrite),
         Job::new("transform_context, no change", "last message", Hook::TransformContext, last_message),

@@ -18,6 +18,7 @@ mod built;
 mod channels;
 mod checked;
 mod clock;
+mod coarse;
 mod commands;
 mod core;
 mod discovery;

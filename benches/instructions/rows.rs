@@ -1,18 +1,12 @@
 //! What is counted: one thing that is done again and again.
 
-use std::{hint::black_box, io, sync::Arc};
+use std::{hint::black_box, io};
 
-use host::{
-    events::Emitter,
-    hooks::{HookRunner, Mods, Scope, Subject},
-    mod_host::{Code, ModHost},
-};
-use mod_interface::types::{EventPayload, Hook};
-use tokio::runtime::Runtime;
+use host::hooks::Mods;
 
 use super::{
     jobs::{Boxed, Job, Plain, floor, jobs},
-    ways::{Form, ask, finish, library, load, look_at},
+    ways::{Form, ask, emit, finish, in_a_run, look_at, mods},
 };
 
 /// How many messages the conversation has.
@@ -77,7 +71,7 @@ pub(crate) fn run(row: &Row, times: u64) -> io::Result<()> {
         }
         What::Lacking(count) => {
             let host = mods(&runtime, "turn", Form::Sync, count);
-            let once = in_a_run(&host, &job);
+            let once = in_a_run(&host, job.input(MESSAGES));
             (0..times).for_each(|_| once());
         }
         What::Observed(count) => {
@@ -97,28 +91,4 @@ fn plain(plain: &dyn Plain, job: &Job, times: u64) {
 fn boxed(boxed: &dyn Boxed, job: &Job, times: u64) {
     let input = job.input(MESSAGES);
     (0..times).for_each(|_| look_at(&finish(black_box(boxed).call(black_box(&input)))));
-}
-
-/// A host with the library, which registers that job so many times.
-pub(crate) fn mods(runtime: &Runtime, job: &str, form: Form, times: usize) -> ModHost {
-    runtime.block_on(load(Code::Library { path: library(), expected: None }, job, form, times))
-}
-
-/// The hook of `job` as a run has it: with all that belongs to a round.
-pub(crate) fn in_a_run(host: &ModHost, job: &Job) -> impl Fn() + use<> {
-    let (handlers, input) = (host.handlers(), job.input(MESSAGES));
-    assert_eq!((job.hook, handlers.of(job.hook).len()), (Hook::BeforeToolCall, 0), "no mod has the hook");
-    let Scope { emitter, cancel, cwd } = &*input.scope;
-    let scope = Scope { emitter: emitter.clone(), cancel: cancel.clone(), cwd: Arc::clone(cwd) };
-    let runner = HookRunner::new(Arc::new(scope));
-    move || {
-        let Subject::ToolCall(call) = &input.subject else { return };
-        let round = runner.round(Arc::clone(&handlers), 1);
-        look_at(&finish(round.before_tool_call(black_box(&input.state), call)));
-    }
-}
-
-/// Raises the event that comes most often.
-pub(crate) fn emit(emitter: &Emitter) {
-    emitter.emit(EventPayload::TextDelta { delta: black_box("a piece of text").to_owned() });
 }

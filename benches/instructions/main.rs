@@ -8,12 +8,11 @@
 // What a benchmark is for.
 #![allow(clippy::print_stdout)]
 
-#[path = "hook_overhead/jobs.rs"]
+#[path = "../hook_overhead/jobs.rs"]
 #[allow(dead_code, reason = "one of the jobs is counted: nobody asks for its name")]
 mod jobs;
-#[path = "hook_overhead/rows.rs"]
 mod rows;
-#[path = "hook_overhead/ways.rs"]
+#[path = "../hook_overhead/ways.rs"]
 mod ways;
 
 use std::{
