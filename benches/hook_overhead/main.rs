@@ -55,6 +55,8 @@ fn main() -> ExitCode {
     // It refuses arguments that are not its own.
     if !check && svg.is_none() {
         criterion = criterion.configure_from_args();
+    } else if let Some(filter) = filter(&args) {
+        criterion = criterion.with_filter(filter);
     }
     let measured = measure(&mut criterion, &mut table);
     criterion.final_summary();
@@ -72,6 +74,12 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What is to be measured, where criterion does not read the arguments itself: what is no option and no file.
+fn filter(args: &[String]) -> Option<&str> {
+    let pairs = args.iter().zip(args.iter().skip(1));
+    pairs.filter(|(before, arg)| !arg.starts_with('-') && *before != "--svg").map(|(_, arg)| &**arg).next()
 }
 
 fn measure(criterion: &mut Criterion, table: &mut Table) -> std::io::Result<()> {
