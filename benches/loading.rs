@@ -17,7 +17,7 @@ use std::{
 };
 
 use host::{
-    mod_host::{Code, Lookup, ModHost, ModHostConfig, Plan, ProjectMods, host_facts},
+    mod_host::{Code, LoadSteps, Lookup, ModHost, ModHostConfig, Plan, ProjectMods, host_facts},
     settings::{self, Places},
 };
 use memchr::memmem;
@@ -33,26 +33,25 @@ const NAME: &[u8] = b"numbered-000";
 /// As many mods as a start is measured with.
 const MODS: usize = 100;
 
-/// How long the steps of a start took.
-#[derive(Debug, Clone, Copy, Default)]
-struct Steps {
-    /// Settings, folders, locks, manifests.
-    plan: Duration,
-    /// Everything from the bytes of a library to its factory's end.
-    load: Duration,
-}
+/// The steps of a start, in their order.
+const STEPS: [&str; 8] = ["plan", "read", "hash", "checks", "dlopen", "layout", "register", "load"];
+
+/// How long they took: settings, folders, locks and manifests; those of all mods together; and everything from the
+/// bytes of the first library to the end of the last factory, in which the steps before dlopen overlap.
+type Steps = [Duration; STEPS.len()];
 
 fn main() -> Outcome<ExitCode> {
     let args: Vec<_> = std::env::args().skip(1).collect();
     if let [first, home] = args.as_slice()
         && first == "--start"
     {
-        let Steps { plan, load } = start(Path::new(home))?;
-        println!("{} {}", plan.as_nanos(), load.as_nanos());
+        let nanos = start(Path::new(home))?.map(|step| step.as_nanos().to_string());
+        println!("{}", nanos.join(" "));
         return Ok(ExitCode::SUCCESS);
     }
-    let heads = ["mods", "MB", "plan", "checks", "load", "process", "sha256", "parallel", "list", "--static"];
-    println!("{}", heads.map(|head| format!("{head:>9}")).join(" "));
+    let around = ["process", "no code", "sha256", "parallel", "list", "--static"];
+    let heads = ["mods", "MB"].into_iter().chain(STEPS).chain(around);
+    println!("{}", heads.map(|head| format!("{head:>9}")).collect::<Vec<_>>().join(" "));
     let mut last = None;
     for count in [1, 10, MODS] {
         let measured = Measured::of(count)?;
@@ -68,12 +67,9 @@ fn main() -> Outcome<ExitCode> {
 struct Measured {
     count: usize,
     bytes: u64,
-    /// Settings, folders, locks, manifests.
-    plan: Duration,
+    steps: Steps,
     /// All that comes before any code of a mod runs: the plan, the bytes, their hashes, what is in them.
     before_code: Duration,
-    /// From the bytes to the end of the factories.
-    load: Duration,
     /// A whole process that starts with the mods and ends.
     process: Duration,
     /// Reading and hashing the same bytes, one file after the other, and on all cores.
@@ -99,8 +95,7 @@ impl Measured {
         for _ in 0..SAMPLES {
             let (took, steps) = timed(|| in_a_process(home.path()))?;
             best.process = best.process.min(took);
-            best.plan = best.plan.min(steps.plan);
-            best.load = best.load.min(steps.load);
+            best.steps = std::array::from_fn(|step| best.steps[step].min(steps[step]));
             let before_code = || Ok(black_box(runtime.block_on(planned(home.path())?.check())));
             best.before_code = best.before_code.min(timed(before_code)?.0);
             best.sha256 = best.sha256.min(timed(|| hash(&libraries))?.0);
@@ -114,9 +109,8 @@ impl Measured {
     const WORST: Self = Self {
         count: 0,
         bytes: 0,
-        plan: Duration::MAX,
+        steps: [Duration::MAX; STEPS.len()],
         before_code: Duration::MAX,
-        load: Duration::MAX,
         process: Duration::MAX,
         sha256: Duration::MAX,
         parallel: Duration::MAX,
@@ -145,11 +139,10 @@ impl Measured {
 
 impl std::fmt::Display for Measured {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { count, bytes, plan, load, process, sha256, parallel, list, list_static, .. } = *self;
-        let checks = self.before_code.saturating_sub(plan);
+        let Self { count, bytes, steps, process, before_code, sha256, parallel, list, list_static } = *self;
         write!(f, "{count:>9} {:>9.1}", bytes as f64 / 1e6)?;
-        let all = [plan, checks, load, process, sha256, parallel, list, list_static];
-        all.iter().try_for_each(|duration| write!(f, " {:>9}", format!("{duration:.1?}")))
+        let around = [process, before_code, sha256, parallel, list, list_static];
+        steps.iter().chain(&around).try_for_each(|duration| write!(f, " {:>9}", format!("{duration:.1?}")))
     }
 }
 
@@ -257,18 +250,17 @@ fn start(home: &Path) -> Outcome<Steps> {
     if !loaded.warnings.is_empty() {
         return Err(format!("a mod did not load: {:?}", loaded.warnings).into());
     }
-    Ok(Steps { plan: planned, load })
+    let LoadSteps { read, hash, checks, dlopen, layout, register } = loaded.steps;
+    Ok([planned, read, hash, checks, dlopen, layout, register, load])
 }
 
 fn in_a_process(home: &Path) -> Outcome<Steps> {
     let output = Command::new(std::env::current_exe()?).arg("--start").arg(home).output()?;
     let text = String::from_utf8(output.stdout)?;
-    let mut nanos = text.split_whitespace().map(str::parse::<u64>);
-    match (nanos.next(), nanos.next()) {
-        (Some(plan), Some(load)) => {
-            Ok(Steps { plan: Duration::from_nanos(plan?), load: Duration::from_nanos(load?) })
-        }
-        _ => Err(format!("a start failed: {}", String::from_utf8_lossy(&output.stderr)).into()),
+    let nanos = text.split_whitespace().map(str::parse).collect::<Result<Vec<u64>, _>>()?;
+    match Steps::try_from(nanos.into_iter().map(Duration::from_nanos).collect::<Vec<_>>()) {
+        Ok(steps) => Ok(steps),
+        Err(_) => Err(format!("a start failed: {}", String::from_utf8_lossy(&output.stderr)).into()),
     }
 }
 

@@ -1,6 +1,14 @@
 //! The jobs without any host, and what they are asked.
 
-use std::{future::Future, path::Path, pin::Pin, sync::Arc};
+use std::{
+    future::Future,
+    path::Path,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
 
 use host::{
     events::EventBus,
@@ -9,12 +17,12 @@ use host::{
 use mod_interface::types::{
     AgentState, BeforeToolCall, Hook, HookOutcome, Message, MessageEdit, Role, StatePatch, Usage,
 };
-use overhead::{NEVER, SAID, Shell};
+use overhead::{NEVER, SAID, Shell, pending_for};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::table::NAME;
+use super::ways::Form;
 
 pub(crate) type Answer = Option<HookOutcome>;
 
@@ -48,6 +56,21 @@ impl<F: Fn(&HookInput) -> Answer + Send + Sync> Boxed for Work<F> {
     }
 }
 
+/// Work that is pending so many times before it is done.
+struct Later<F>(F, u32);
+
+impl<F: Fn(&HookInput) -> Answer + Send + Sync> Boxed for Later<F> {
+    fn call<'a>(
+        &'a self,
+        input: &'a HookInput,
+    ) -> Pin<Box<dyn Future<Output = Result<Answer, String>> + Send + 'a>> {
+        Box::pin(async move {
+            pending_for(self.1).await;
+            Ok((self.0)(input))
+        })
+    }
+}
+
 /// One job, which the mod `overhead` does too.
 pub(crate) struct Job {
     pub(crate) name: &'static str,
@@ -55,7 +78,9 @@ pub(crate) struct Job {
     pub(crate) option: &'static str,
     pub(crate) hook: Hook,
     pub(crate) plain: Box<dyn Plain>,
-    pub(crate) boxed: Box<dyn Boxed>,
+    boxed: Box<dyn Boxed>,
+    pending: Box<dyn Boxed>,
+    waiting: Box<dyn Boxed>,
 }
 
 impl Job {
@@ -65,7 +90,24 @@ impl Job {
         hook: Hook,
         work: impl Fn(&HookInput) -> Answer + Copy + Send + Sync + 'static,
     ) -> Self {
-        Self { name, option, hook, plain: Box::new(Work(work)), boxed: Box::new(Work(work)) }
+        Self {
+            name,
+            option,
+            hook,
+            plain: Box::new(Work(work)),
+            boxed: Box::new(Work(work)),
+            pending: Box::new(Later(work, 1)),
+            waiting: Box::new(Later(work, 2)),
+        }
+    }
+
+    /// The job as a boxed future of that form.
+    pub(crate) fn boxed(&self, form: Form) -> &dyn Boxed {
+        match form {
+            Form::Sync | Form::Ready => &*self.boxed,
+            Form::Pending => &*self.pending,
+            Form::Waiting => &*self.waiting,
+        }
     }
 
     /// What it is asked in a conversation of so many messages.
@@ -105,10 +147,20 @@ fn shell() -> Value {
     })
 }
 
+/// The least that a call can be that others may make at the same time: an indirect call, and an atomic that nobody
+/// else has.
+pub(crate) fn floor() -> Box<dyn Plain> {
+    let calls = AtomicU64::new(0);
+    Box::new(Work(move |_: &HookInput| {
+        calls.fetch_add(1, Relaxed);
+        None
+    }))
+}
+
 /// The jobs. The first is the one that something is promised of.
 pub(crate) fn jobs() -> [Job; 7] {
     [
-        Job::new(NAME, "name", Hook::BeforeToolCall, name),
+        Job::new("before_tool_call, tool name", "name", Hook::BeforeToolCall, name),
         Job::new("before_tool_call, typed input", "typed", Hook::BeforeToolCall, typed),
         Job::new("before_tool_call, rewrite", "rewrite", Hook::BeforeToolCall, rewrite),
         Job::new("transform_context, no change", "last message", Hook::TransformContext, last_message),

@@ -3,33 +3,35 @@
 //! guard, journal, adapter and deadline in place, and as a program that is asked through pipes, in lines of JSON.
 //!
 //! `cargo bench --bench hook_overhead` prints times, and at the end a table with their ratios to the boxed future:
-//! those count. With `-- --check` it fails when a ratio that is promised is missed.
+//! those count. With `-- --check` it fails when a ratio that is promised is missed, and with `-- --svg FILE` it draws
+//! the table.
 // What a benchmark is for.
 #![allow(clippy::print_stdout)]
 
+mod bench;
+mod chart;
 mod jobs;
 mod pipes;
+mod promises;
 mod table;
 mod ways;
 
-use std::{hint::black_box, process::ExitCode, sync::Arc, time::Duration};
+use std::{process::ExitCode, time::Duration};
 
-use criterion::{BenchmarkGroup, Criterion, measurement::WallTime};
-use host::{
-    hooks::{HookInput, Mods},
-    mod_host::Code,
-};
-use mod_interface::builtin_mod;
+use criterion::Criterion;
+use tokio::runtime::Runtime;
 
 use self::{
+    bench::{Bench, Kind},
     jobs::{Job, jobs},
-    pipes::Child,
-    table::{BOXED, Table},
-    ways::{Form, ask, finish, library, load, look_at},
+    promises::{LACK_IT, LACKING, NO_MODS, NOBODY, OBSERVED, ONE},
+    table::Table,
+    ways::{Form, emit, in_a_run},
 };
 
 /// How many messages the conversation has.
 const MESSAGES: [usize; 3] = [10, 1_000, 100_000];
+const FORMS: [Form; 4] = [Form::Sync, Form::Ready, Form::Pending, Form::Waiting];
 /// More than that is not sent through a pipe: each call would take a second.
 const PIPED: usize = 1_000;
 /// How many mods have the hook, for the first job.
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         return if matches!(served, Some(Ok(()))) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let check = args.iter().any(|arg| arg == "--check");
+    let svg = args.iter().position(|arg| arg == "--svg");
     let mut table = Table::new();
     let mut criterion = Criterion::default()
         .without_plots()
@@ -50,12 +53,19 @@ fn main() -> ExitCode {
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_millis(400));
     // It refuses arguments that are not its own.
-    if !check {
+    if !check && svg.is_none() {
         criterion = criterion.configure_from_args();
+    } else if let Some(filter) = filter(&args) {
+        criterion = criterion.with_filter(filter);
     }
     let measured = measure(&mut criterion, &mut table);
     criterion.final_summary();
-    let met = measured.and_then(|()| table.print());
+    let met = measured.and_then(|()| table.print()).and_then(|met| {
+        if let Some(file) = svg.and_then(|at| args.get(at + 1)) {
+            std::fs::write(file, chart::svg(&table.bars()?))?;
+        }
+        Ok(met)
+    });
     match met {
         Ok(met) if met || !check => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
@@ -66,106 +76,83 @@ fn main() -> ExitCode {
     }
 }
 
+/// What is to be measured, where criterion does not read the arguments itself: what is no option and no file.
+fn filter(args: &[String]) -> Option<&str> {
+    let pairs = args.iter().zip(args.iter().skip(1));
+    pairs.filter(|(before, arg)| !arg.starts_with('-') && *before != "--svg").map(|(_, arg)| &**arg).next()
+}
+
 fn measure(criterion: &mut Criterion, table: &mut Table) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // A pending answer has a timer.
     let _timers = runtime.enter();
-    for (number, job) in jobs().iter().enumerate() {
+    let [first, others @ ..] = jobs();
+    for messages in MESSAGES {
+        let mut bench = Bench::new(criterion, table, &first, messages, 1);
+        bench.nothing();
+        bench.floor();
+        all_ways(&mut bench, &runtime);
+        for form in FORMS.into_iter().filter(|_| messages == MESSAGES[0]) {
+            bench.mods(&runtime, form, Kind::WithRuntime);
+        }
+        piped(bench, messages)?;
+    }
+    for mods in MODS {
+        let mut bench = Bench::new(criterion, table, &first, MESSAGES[0], mods);
+        bench.boxed(Form::Ready);
+        bench.mods(&runtime, Form::Sync, Kind::CompiledIn);
+        bench.mods(&runtime, Form::Sync, Kind::Library);
+        bench.finish();
+    }
+    lacking(criterion, table, &runtime, &first);
+    observed(criterion, table, &runtime, &first);
+    for job in &others {
         for messages in MESSAGES {
             let mut bench = Bench::new(criterion, table, job, messages, 1);
-            if number == 0 {
-                bench.nothing();
-            }
-            bench.plain();
-            bench.boxed();
-            for form in [Form::Sync, Form::Ready, Form::Pending] {
-                bench.mods(&runtime, form, true);
-                bench.mods(&runtime, form, false);
-            }
-            if messages <= PIPED {
-                bench.piped()?;
-            }
-            bench.group.finish();
-        }
-        for mods in MODS.into_iter().filter(|_| number == 0) {
-            let mut bench = Bench::new(criterion, table, job, MESSAGES[0], mods);
-            bench.boxed();
-            bench.mods(&runtime, Form::Sync, true);
-            bench.mods(&runtime, Form::Sync, false);
-            bench.group.finish();
+            all_ways(&mut bench, &runtime);
+            piped(bench, messages)?;
         }
     }
     Ok(())
 }
 
-/// One job in one conversation: each way is a row.
-struct Bench<'a> {
-    group: BenchmarkGroup<'a, WallTime>,
-    name: String,
-    table: &'a mut Table,
-    job: &'a Job,
-    mods: usize,
-    input: Arc<HookInput>,
+fn all_ways(bench: &mut Bench<'_>, runtime: &Runtime) {
+    bench.plain();
+    for form in [Form::Ready, Form::Pending, Form::Waiting] {
+        bench.boxed(form);
+    }
+    for form in FORMS {
+        bench.mods(runtime, form, Kind::CompiledIn);
+        bench.mods(runtime, form, Kind::Library);
+    }
 }
 
-impl<'a> Bench<'a> {
-    fn new(
-        criterion: &'a mut Criterion,
-        table: &'a mut Table,
-        job: &'a Job,
-        messages: usize,
-        mods: usize,
-    ) -> Self {
-        let name = table::group(job.name, messages, mods);
-        let group = criterion.benchmark_group(&name);
-        Self { group, name, table, job, mods, input: job.input(messages) }
+fn piped(mut bench: Bench<'_>, messages: usize) -> std::io::Result<()> {
+    if messages <= PIPED {
+        bench.piped()?;
     }
+    bench.finish();
+    Ok(())
+}
 
-    fn way(&mut self, way: &str, mut once: impl FnMut()) {
-        self.table.expect(&self.name, way);
-        self.group.bench_function(way, |bench| bench.iter(&mut once));
+/// What a hook costs that no mod has.
+fn lacking(criterion: &mut Criterion, table: &mut Table, runtime: &Runtime, job: &Job) {
+    let mut bench = Bench::named(criterion, table, job, MESSAGES[0], LACKING.to_owned());
+    bench.boxed(Form::Ready);
+    for (way, mods) in [(NO_MODS, 0), (LACK_IT, 50)] {
+        bench.way(way, in_a_run(&ways::mods(runtime, "turn", Form::Sync, mods), job.input(MESSAGES[0])));
     }
+    bench.finish();
+}
 
-    fn nothing(&mut self) {
-        let input = Arc::clone(&self.input);
-        self.way("a nothing", || look_at(black_box(&input)));
+/// What the event costs that comes most often.
+fn observed(criterion: &mut Criterion, table: &mut Table, runtime: &Runtime, job: &Job) {
+    let mut bench = Bench::named(criterion, table, job, MESSAGES[0], OBSERVED.to_owned());
+    bench.boxed(Form::Ready);
+    for (way, observers) in [(NOBODY, 0), (ONE, 1), ("10 observers", 10)] {
+        let host = ways::mods(runtime, "observe", Form::Sync, observers);
+        let emitter = host.events();
+        bench.way(way, || emit(&emitter));
     }
-
-    fn plain(&mut self) {
-        let (job, input) = (self.job, Arc::clone(&self.input));
-        self.way("b plain call", || look_at(&black_box(&job.plain).call(black_box(&input))));
-    }
-
-    fn boxed(&mut self) {
-        let (job, input, mods) = (self.job, Arc::clone(&self.input), self.mods);
-        self.way(BOXED, || {
-            for _ in 0..mods {
-                look_at(&finish(black_box(&job.boxed).call(black_box(&input))));
-            }
-        });
-    }
-
-    fn mods(&mut self, runtime: &tokio::runtime::Runtime, form: Form, compiled_in: bool) {
-        let (way, code) = match compiled_in {
-            true => (
-                "d compiled in",
-                Code::BuiltIn { name: "overhead", root: builtin_mod!("overhead", overhead::overhead) },
-            ),
-            false => ("e shared library", Code::Library { path: library(), expected: None }),
-        };
-        let host = runtime.block_on(load(code, self.job.option, form, self.mods));
-        let (handlers, input) = (host.handlers(), Arc::clone(&self.input));
-        let handlers = handlers.of(self.job.hook);
-        assert_eq!(handlers.len(), self.mods, "the mod has its hooks");
-        let mut shown = None;
-        self.way(&format!("{way}, {}", form.name()), || ask(handlers, &mut shown, &input));
-    }
-
-    fn piped(&mut self) -> std::io::Result<()> {
-        let mut child = Child::start(self.job.option)?;
-        let (job, input) = (self.job, Arc::clone(&self.input));
-        // A child that fails answers nothing at once, which would be seen in the table.
-        self.way("h child, JSON over pipes", || look_at(&child.ask(job.hook, &input)));
-        child.end()
-    }
+    bench.finish();
 }

@@ -1,4 +1,4 @@
-//! What was measured, beside the boxed future of the same group, and what is promised of it.
+//! What was measured, beside the boxed future of the same group.
 
 use std::{
     fs, io,
@@ -8,25 +8,28 @@ use std::{
 
 use serde_json::Value;
 
-/// The job that something is promised of.
-pub(crate) const NAME: &str = "before_tool_call, tool name";
-/// What all is compared with.
-pub(crate) const BOXED: &str = "c boxed future";
+use super::{
+    chart::Bar,
+    promises::{BOXED, BOXED_PENDING, Promise, promises},
+    ways::Form,
+};
 
-/// The ways that something is promised of, when their answer is there at once.
-const PROMISED: [&str; 4] =
-    ["d compiled in, sync", "d compiled in, ready", "e shared library, sync", "e shared library, ready"];
-/// How often the boxed future they take at most.
-const TIMES_BOXED: f64 = 2.0;
-/// How often they take with many messages what they take with few.
-const TIMES_FEW: f64 = 1.1;
-const FEW: usize = 10;
-const MANY: usize = 100_000;
+/// The least that a call can be.
+pub(crate) const FLOOR: &str = "a an indirect call and an atomic";
 
-/// The name of a group.
-pub(crate) fn group(job: &str, messages: usize, mods: usize) -> String {
-    let mods = if mods == 1 { String::new() } else { format!(", {mods} mods") };
-    format!("{job}, {messages} messages{mods}")
+/// What a mod of that form is compared with.
+pub(crate) const fn boxed(form: Form) -> &'static str {
+    match form {
+        Form::Sync | Form::Ready => BOXED,
+        Form::Pending => BOXED_PENDING,
+        Form::Waiting => "c boxed future, waiting",
+    }
+}
+
+/// What a row is compared with.
+fn base(way: &str) -> &'static str {
+    let like = |form: &Form| way.ends_with(form.name());
+    boxed([Form::Pending, Form::Waiting].into_iter().find(like).unwrap_or(Form::Ready))
 }
 
 /// What this run measures.
@@ -56,41 +59,30 @@ impl Table {
 
     /// Prints the table, and says whether all promises that it is about are kept.
     pub(crate) fn print(&self) -> io::Result<bool> {
-        let mut last = "";
-        for (group, way) in &self.rows {
-            let Some(median) = self.median(group, way)? else { continue };
-            if group != last {
-                println!("\n{group:<46} {:>12}  {:>9}", "median", "x boxed");
-                last = group;
+        let mut last = String::new();
+        for bar in self.bars()? {
+            if bar.group != last {
+                println!("\n{:<46} {:>12}  {:>9}", bar.group, "median", "x boxed");
+                last.clone_from(&bar.group);
             }
-            let ratio = self.median(group, BOXED)?.map(|boxed| format!("{:.2}", median / boxed));
-            println!("  {way:<44} {:>12}  {:>9}", shown(median), ratio.unwrap_or_default());
+            println!("  {:<44} {}", bar.way, bar.said);
         }
         println!();
-        self.promises()
+        let promises = promises(|group, way| self.median(group, way).ok().flatten());
+        promises.iter().for_each(|promise| println!("{promise}"));
+        Ok(promises.iter().all(Promise::is_kept))
     }
 
-    fn promises(&self) -> io::Result<bool> {
-        let mut kept = true;
-        let mut promise = |what: String, got: Option<f64>, bound: f64| {
-            let verdict = match got {
-                Some(got) if got <= bound => format!("{got:.2}: met"),
-                Some(got) => format!("{got:.2}: MISSED"),
-                None => "was not measured".to_owned(),
-            };
-            kept &= got.is_some_and(|got| got <= bound);
-            println!("{what}, at most {bound}: {verdict}");
-        };
-        for way in PROMISED {
-            for messages in [FEW, MANY] {
-                let group = group(NAME, messages, 1);
-                let got = ratio(self.median(&group, way)?, self.median(&group, BOXED)?);
-                promise(format!("{way}, {messages} messages, by the boxed future"), got, TIMES_BOXED);
-            }
-            let [many, few] = [MANY, FEW].map(|messages| self.median(&group(NAME, messages, 1), way));
-            promise(format!("{way}, {MANY} messages by {FEW}"), ratio(many?, few?), TIMES_FEW);
+    /// The rows that this run measured.
+    pub(crate) fn bars(&self) -> io::Result<Vec<Bar>> {
+        let mut bars = Vec::new();
+        for (group, way) in &self.rows {
+            let Some(nanos) = self.median(group, way)? else { continue };
+            let ratio = self.median(group, base(way))?.map(|boxed| format!("{:.2}", nanos / boxed));
+            let said = format!("{:>12}  {:>9}", shown(nanos), ratio.unwrap_or_default());
+            bars.push(Bar { group: group.clone(), way: way.clone(), nanos, said });
         }
-        Ok(kept)
+        Ok(bars)
     }
 
     /// The median in nanoseconds, if this run measured it.
@@ -103,10 +95,6 @@ impl Table {
         let estimates: Value = serde_json::from_slice(&fs::read(path)?)?;
         Ok(estimates["median"]["point_estimate"].as_f64())
     }
-}
-
-fn ratio(over: Option<f64>, under: Option<f64>) -> Option<f64> {
-    Some(over? / under?)
 }
 
 fn shown(nanos: f64) -> String {

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     future::Future,
     hint::black_box,
-    path::{Path, PathBuf},
+    path::Path,
     pin::pin,
     sync::Arc,
     task::{Context, Poll, Waker},
@@ -12,9 +12,13 @@ use std::{
 };
 
 use host::{
-    hooks::{HookAnswer, HookHandler, HookInput},
+    events::Emitter,
+    hooks::{HookAnswer, HookHandler, HookInput, HookRunner, Mods, Scope, Subject},
     mod_host::{Code, ModHost, ModHostConfig, Origin, Plan, Planned},
 };
+
+use mod_interface::types::{EventPayload, Hook};
+use tokio::runtime::Runtime;
 
 /// What kind of closure the hook is.
 #[derive(Clone, Copy)]
@@ -25,6 +29,8 @@ pub(crate) enum Form {
     Ready,
     /// An async one that is pending at its first poll.
     Pending,
+    /// An async one that is pending at its first two polls: the second one's has a waker and a deadline.
+    Waiting,
 }
 
 impl Form {
@@ -33,14 +39,15 @@ impl Form {
             Self::Sync => "sync",
             Self::Ready => "ready",
             Self::Pending => "pending",
+            Self::Waiting => "waiting",
         }
     }
 }
 
-/// The library that cargo built beside this benchmark.
-pub(crate) fn library() -> PathBuf {
-    let file = format!("{}overhead{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-    std::env::current_exe().unwrap_or_default().with_file_name(file)
+/// The library of that name which cargo built beside this benchmark.
+pub(crate) fn library(name: &str) -> Code {
+    let file = format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    Code::Library { path: std::env::current_exe().unwrap_or_default().with_file_name(file), expected: None }
 }
 
 /// A host with the mod, which registers its hook so many times.
@@ -58,6 +65,30 @@ pub(crate) async fn load(code: Code, job: &str, form: Form, times: usize) -> Mod
     let loaded = host.load(plan, |_| false).await;
     assert!(loaded.is_ok_and(|loaded| loaded.warnings.is_empty()), "the mod loads");
     host
+}
+
+/// A host with the library, which registers that job so many times.
+pub(crate) fn mods(runtime: &Runtime, job: &str, form: Form, times: usize) -> ModHost {
+    runtime.block_on(load(library("overhead"), job, form, times))
+}
+
+/// `before_tool_call` as a run has it: with all that belongs to a round.
+pub(crate) fn in_a_run(host: &ModHost, input: Arc<HookInput>) -> impl Fn() + use<> {
+    let handlers = host.handlers();
+    assert!(handlers.of(Hook::BeforeToolCall).is_empty(), "no mod has the hook");
+    let Scope { emitter, cancel, cwd } = &*input.scope;
+    let scope = Scope { emitter: emitter.clone(), cancel: cancel.clone(), cwd: Arc::clone(cwd) };
+    let runner = HookRunner::new(Arc::new(scope));
+    move || {
+        let Subject::ToolCall(call) = &input.subject else { return };
+        let round = runner.round(Arc::clone(&handlers), 1);
+        look_at(&finish(round.before_tool_call(black_box(&input.state), call)));
+    }
+}
+
+/// Raises the event that comes most often.
+pub(crate) fn emit(emitter: &Emitter) {
+    emitter.emit(EventPayload::TextDelta { delta: black_box("a piece of text").to_owned() });
 }
 
 /// Asks one handler after another, as a run does.

@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Agent, AgentConfig, BoxError, Commit, MessageQueue, SystemPrompt, ToolSource, Toolbox};
 use crate::{
-    events::{Emitter, EventBus},
+    events::{Emitter, EventBus, EventSink},
     tools::Tool,
 };
 
@@ -117,6 +117,25 @@ fn system_prompt(base: Arc<SystemPrompt>) -> Arc<SystemPrompt> {
     })
 }
 
+/// Passes a sub-agent's events on.
+struct Relay {
+    everybody: EventBus,
+    teller: Weak<Teller>,
+}
+
+impl EventSink for Relay {
+    fn emit(&self, event: &AgentEvent) {
+        self.emit_shared(&Arc::new(event.clone()));
+    }
+
+    fn emit_shared(&self, event: &Arc<AgentEvent>) {
+        self.everybody.emit(event);
+        if let Some(teller) = self.teller.upgrade() {
+            teller.hear(&event.payload);
+        }
+    }
+}
+
 /// Tells of a sub-agent on behalf of its parent: that it ended when this is dropped.
 struct Teller {
     emitter: Emitter,
@@ -140,13 +159,8 @@ impl Teller {
 
     /// A bus for the events of the sub-agent: everybody hears them, then this does.
     fn listen(self: &Arc<Self>, parent: &Emitter) -> EventBus {
-        let (bus, everybody, teller) = (EventBus::new(), parent.bus().clone(), Arc::downgrade(self));
-        bus.add(Arc::new(move |event: &AgentEvent| {
-            everybody.emit(event);
-            if let Some(teller) = teller.upgrade() {
-                teller.hear(&event.payload);
-            }
-        }));
+        let bus = EventBus::new();
+        bus.add(Arc::new(Relay { everybody: parent.bus().clone(), teller: Arc::downgrade(self) }));
         bus
     }
 

@@ -23,6 +23,11 @@ pub trait EventSink: Send + Sync {
     /// Is told `event`. Must return quickly and must not panic. Never called by two threads at once; an
     /// event that a sink raises itself, it is told in the middle of this.
     fn emit(&self, event: &AgentEvent);
+
+    /// The same, for a sink that keeps the event: there is no need to copy it.
+    fn emit_shared(&self, event: &Arc<AgentEvent>) {
+        self.emit(event);
+    }
 }
 
 impl<F: Fn(&AgentEvent) + Send + Sync> EventSink for F {
@@ -53,7 +58,7 @@ impl EventBus {
 
     /// Tells every sink. No lock is held while they are told. One that another thread is telling something
     /// is told this by that thread, right behind.
-    pub fn emit(&self, event: &AgentEvent) {
+    pub fn emit(&self, event: &Arc<AgentEvent>) {
         for sink in &*self.sinks() {
             sink.tell(event);
         }
@@ -93,7 +98,7 @@ pub struct Emitter {
 impl Emitter {
     /// Raises an event.
     pub fn emit(&self, payload: EventPayload) {
-        self.bus.emit(&AgentEvent { payload, agent_id: self.agent_id.clone() });
+        self.bus.emit(&Arc::new(AgentEvent { payload, agent_id: self.agent_id.clone() }));
     }
 
     /// Raises a notice.

@@ -34,7 +34,7 @@ pub(super) struct InTurn {
     /// The thread that is telling it something.
     teller: AtomicUsize,
     /// What other threads raised meanwhile, for the teller to tell.
-    waiting: Mutex<VecDeque<AgentEvent>>,
+    waiting: Mutex<VecDeque<Arc<AgentEvent>>>,
     /// How much of that there is.
     left: AtomicUsize,
     /// How many events it was never told.
@@ -54,19 +54,19 @@ impl InTurn {
 
     /// Tells `event`. Where another thread is telling something now, that is waited for, and if it takes
     /// long, `event` is left to that thread: a sink that blocks shall not block this one too.
-    pub(super) fn tell(&self, event: &AgentEvent) {
+    pub(super) fn tell(&self, event: &Arc<AgentEvent>) {
         let me = this_thread();
         // Raised by the sink itself, which is in the middle of another event.
         if self.teller.load(Relaxed) == me {
-            return self.sink.emit(event);
+            return self.sink.emit_shared(event);
         }
         match self.begin_soon(me) {
             Some(turn) => {
                 turn.tell_waiting();
-                self.sink.emit(event);
+                self.sink.emit_shared(event);
                 turn.tell_waiting();
             }
-            None => self.leave(event.clone()),
+            None => self.leave(Arc::clone(event)),
         }
         // Between the last look at what waits and the end of a turn something may have been left.
         while self.left.load(SeqCst) > 0 {
@@ -76,7 +76,7 @@ impl InTurn {
     }
 
     /// Leaves an event to the teller.
-    fn leave(&self, event: AgentEvent) {
+    fn leave(&self, event: Arc<AgentEvent>) {
         let mut waiting = self.waiting();
         waiting.push_back(event);
         if waiting.len() > WAITING {
@@ -121,7 +121,7 @@ impl InTurn {
         self.teller.compare_exchange(NOBODY, me, SeqCst, Relaxed).ok().map(|_| Turn(self))
     }
 
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<AgentEvent>> {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Arc<AgentEvent>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -135,7 +135,7 @@ impl Turn<'_> {
         while in_turn.left.load(Acquire) > 0 {
             let Some(event) = in_turn.waiting().pop_front() else { return };
             in_turn.left.fetch_sub(1, SeqCst);
-            in_turn.sink.emit(&event);
+            in_turn.sink.emit_shared(&event);
         }
     }
 }
@@ -339,7 +339,7 @@ mod tests {
             payload: EventPayload::Notice { level: NoticeLevel::Info, message: number.to_string() },
             agent_id: "main".into(),
         };
-        (0..WAITING + 5).for_each(|number| in_turn.leave(event(number)));
+        (0..WAITING + 5).for_each(|number| in_turn.leave(Arc::new(event(number))));
         assert_eq!(in_turn.untold(), WAITING + 5);
         assert!(in_turn.is_settled());
         assert_eq!(in_turn.untold(), 5);

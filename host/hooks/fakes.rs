@@ -13,7 +13,7 @@ mod conversation;
 
 pub(crate) use conversation::told;
 
-use super::{Handlers, HookAnswer, HookFault, HookHandler, HookInput, HookResult, Mods};
+use super::{Handlers, HookAnswer, HookFault, HookHandler, HookInput, HookResult, LaterAnswer, Mods};
 use crate::events::EventBus;
 
 /// What happened, one line each, in order.
@@ -154,7 +154,7 @@ impl FakeMod {
     ) -> Self {
         self.answering(hook, move |input| {
             let result = answer(input);
-            HookAnswer::Pending(Box::pin(async move {
+            HookAnswer::Pending(LaterAnswer::of(async move {
                 tokio::time::sleep(after).await;
                 result
             }))
@@ -166,7 +166,7 @@ impl FakeMod {
     }
 
     pub(crate) fn never_answering(self, hook: Hook) -> Self {
-        self.answering(hook, |_| HookAnswer::Pending(Box::pin(std::future::pending())))
+        self.answering(hook, |_| HookAnswer::Pending(LaterAnswer::of(std::future::pending())))
     }
 
     pub(crate) fn failing_closed(mut self) -> Self {

@@ -6,13 +6,15 @@
 //!
 //! From the inside out: `merge` holds the ways in which answers combine, each written once; `runner`
 //! has a function per hook that says which of them it is; `verdict` and `patch` apply an answer;
-//! `check` keeps bad ones away from the state; `isolation` tells every fault; `interrupt` bounds what is pending after Ctrl-C.
+//! `check` keeps bad ones away from the state; `isolation` tells every fault; `later` is an answer that is to
+//! come, and `interrupt` bounds it after Ctrl-C.
 
 mod check;
 #[cfg(test)]
 pub(crate) mod fakes;
 mod interrupt;
 mod isolation;
+mod later;
 mod merge;
 mod patch;
 mod runner;
@@ -22,7 +24,6 @@ mod verdict;
 
 use std::{path::Path, sync::Arc};
 
-use futures::future::BoxFuture;
 use mod_interface::types::{
     AgentState, ContentBlock, Hook, HookOutcome, HookSet, Message, RunResult, SessionChange, StopReason,
     Usage,
@@ -36,6 +37,7 @@ pub(crate) use check::tool_content;
 pub use interrupt::Interrupt;
 pub(crate) use isolation::Faults;
 use isolation::shortened;
+pub use later::{Later, LaterAnswer};
 pub use runner::{HookRunner, Round};
 pub use verdict::{AfterVerdict, BeforeVerdict, Handled, InputVerdict};
 
@@ -139,7 +141,7 @@ pub enum HookAnswer {
     /// The answer.
     Ready(HookResult),
     /// The answer, later. Dropping it abandons the call.
-    Pending(BoxFuture<'static, HookResult>),
+    Pending(LaterAnswer),
 }
 
 /// What a hook answered; `None` is "no opinion".

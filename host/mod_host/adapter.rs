@@ -1,8 +1,7 @@
 //! The one way into a mod.
 //!
 //! Whatever a mod registered, it is entered through [`enter`]: the journal knows of it, a failure is a
-//! value, and a pending answer is bounded in the mod's own time. [`HookAdapter`] makes a mod's set of
-//! hooks a [`HookHandler`] of the run.
+//! value, and a pending answer is bounded in the mod's own time.
 
 use std::{
     future::poll_fn,
@@ -12,27 +11,13 @@ use std::{
     task::{Context, Poll},
 };
 
-use async_ffi::FfiFuture;
-use futures::{FutureExt, future::BoxFuture};
-use mod_interface::{
-    abi::{Answer, Completed, HookObject, OwnFrame, Reply, Status, decode_outcome},
-    types::{Hook, HookSet},
-};
+use futures::FutureExt;
+use mod_interface::abi::{Answer, Completed, Pending, Reply, Status};
 
-use try_lock::TryLock;
-
-use super::{
-    Core,
-    frame::{ModFrame, Question},
-    identity::ModIdentity,
-    journal::Journal,
-};
-use crate::hooks::{HookAnswer, HookFault, HookHandler, HookInput, HookResult};
+use super::{identity::ModIdentity, journal::Journal};
+use crate::hooks::HookFault;
 
 /// Enters a mod at `place`. The answer is in `reply` then, for [`settle`], unless it is pending.
-///
-/// The reply stays where it is: an answer that is moved while it is still in the processor's store
-/// buffer costs more than the call.
 #[inline]
 pub(crate) fn enter(
     journal: &Arc<Journal>,
@@ -41,6 +26,22 @@ pub(crate) fn enter(
     reply: &mut Reply,
     call: impl FnOnce(&mut Reply) -> u32,
 ) -> Option<PendingEntry> {
+    let pending = begin(journal, owner, place, reply, call)?;
+    Some(PendingEntry::new(pending, Arc::clone(journal), owner.index, place))
+}
+
+/// [`enter`], for who sees to it that what is pending is polled and dropped in the journal's sight.
+///
+/// The reply stays where it is: an answer that is moved while it is still in the processor's store
+/// buffer costs more than the call.
+#[inline]
+pub(super) fn begin(
+    journal: &Journal,
+    owner: &ModIdentity,
+    place: u16,
+    reply: &mut Reply,
+    call: impl FnOnce(&mut Reply) -> u32,
+) -> Option<Pending> {
     let status = {
         let _inside = journal.enter(owner.index, place);
         call(reply)
@@ -49,8 +50,7 @@ pub(crate) fn enter(
     if status != Status::Pending as u32 {
         return None;
     }
-    let future = reply.pending.take().into_option()?;
-    Some(PendingEntry::new(future, Arc::clone(journal), owner.index, place))
+    reply.pending.take().into_option()
 }
 
 /// Reads what an entry came to.
@@ -66,20 +66,15 @@ pub(crate) fn settle(completed: &Completed) -> Result<&Answer, HookFault> {
 }
 
 /// A mod's future: every poll and the drop are entries too.
-pub(crate) struct PendingEntry {
-    future: Option<FfiFuture<Completed>>,
+pub(crate) struct PendingEntry<F = Pending> {
+    future: Option<F>,
     journal: Arc<Journal>,
     mod_index: u16,
     place: u16,
 }
 
-impl PendingEntry {
-    pub(crate) fn new(
-        future: FfiFuture<Completed>,
-        journal: Arc<Journal>,
-        mod_index: u16,
-        place: u16,
-    ) -> Self {
+impl<F: Future<Output = Completed> + Unpin> PendingEntry<F> {
+    pub(crate) fn new(future: F, journal: Arc<Journal>, mod_index: u16, place: u16) -> Self {
         Self { future: Some(future), journal, mod_index, place }
     }
 
@@ -97,7 +92,7 @@ impl PendingEntry {
     }
 }
 
-impl Future for PendingEntry {
+impl<F: Future<Output = Completed> + Unpin> Future for PendingEntry<F> {
     type Output = Result<Completed, HookFault>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -116,7 +111,7 @@ impl Future for PendingEntry {
     }
 }
 
-impl Drop for PendingEntry {
+impl<F> Drop for PendingEntry<F> {
     fn drop(&mut self) {
         if let Some(future) = self.future.take() {
             let _inside = self.journal.enter(self.mod_index, self.place);
@@ -125,101 +120,25 @@ impl Drop for PendingEntry {
     }
 }
 
-/// A set of hooks of a mod, as the run sees it.
-pub(crate) struct HookAdapter {
-    core: Arc<Core>,
-    owner: Arc<ModIdentity>,
-    object: HookObject,
-    hooks: HookSet,
-    fails_closed: bool,
-    // The frame of the last call, for the next: nobody kept it.
-    spare: TryLock<Option<OwnFrame<ModFrame>>>,
-}
-
-impl HookAdapter {
-    pub(crate) fn new(
-        core: Arc<Core>,
-        owner: Arc<ModIdentity>,
-        object: HookObject,
-        fails_closed: bool,
-    ) -> Self {
-        let hooks = object.hooks();
-        Self { core, owner, object, hooks, fails_closed, spare: TryLock::new(None) }
-    }
-
-    /// A frame that asks `question`, in the memory of `spare` if nobody holds that.
-    fn frame(&self, spare: Option<OwnFrame<ModFrame>>, question: Question) -> OwnFrame<ModFrame> {
-        if let Some(mut frame) = spare
-            && let Some(host) = frame.host_mut()
-        {
-            host.ask(question);
-            return frame;
-        }
-        OwnFrame::new(ModFrame::new(&self.core, &self.owner, question))
-    }
-
-    fn wait(
-        &self,
-        hook: Hook,
-        pending: PendingEntry,
-        frame: OwnFrame<ModFrame>,
-    ) -> BoxFuture<'static, HookResult> {
-        let limit = self.core.limit(hook);
-        Box::pin(async move { read(hook, &pending.bounded(frame.host().over(limit)).await?) })
-    }
-}
-
-impl HookHandler for HookAdapter {
-    fn mod_id(&self) -> &str {
-        &self.owner.id
-    }
-
-    fn hooks(&self) -> HookSet {
-        self.hooks
-    }
-
-    fn fails_closed(&self) -> bool {
-        self.fails_closed
-    }
-
-    fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>) {
-        let hook = input.hook;
-        // Held during the call: who enters meanwhile finds it taken, and makes a frame of its own.
-        let mut spare = self.spare.try_lock();
-        let taken = spare.as_mut().and_then(|spare| spare.take());
-        let mut frame = self.frame(taken, Question::Hook(input));
-        let mut reply = Reply::default();
-        let entry = enter(&self.core.journal, &self.owner, hook as u16, &mut reply, |reply| {
-            self.object.call(hook, frame.frame(), reply)
-        });
-        if let Some(pending) = entry {
-            return (HookAnswer::Pending(self.wait(hook, pending, frame)), None);
-        }
-        // The question is let go of at once: while it is held, the state cannot grow in place.
-        // A frame that the mod keeps shows the question as it was.
-        let mut input = None;
-        if let Some(host) = frame.host_mut() {
-            input = host.give_back();
-            if let Some(spare) = &mut spare {
-                **spare = Some(frame);
-            }
-        }
-        if reply.completed.is_silent() {
-            return (HookAnswer::Ready(Ok(None)), input);
-        }
-        (HookAnswer::Ready(read(hook, &reply.completed)), input)
-    }
-}
-
-fn read(hook: Hook, completed: &Completed) -> HookResult {
-    decode_outcome(hook, settle(completed)?).map_err(HookFault::Invalid)
-}
-
 #[cfg(test)]
 mod tests {
     use abi_stable::std_types::RSome;
+    use async_ffi::FfiFuture;
+    use mod_interface::abi::Rest;
 
     use super::*;
+
+    /// Is ready with this.
+    struct Ready(Option<Completed>);
+
+    impl Rest for Ready {
+        fn poll(&mut self, _: &mut Context<'_>, completed: &mut Completed) -> Poll<()> {
+            *completed = self.0.take().unwrap_or_default();
+            Poll::Ready(())
+        }
+
+        fn end(self: Box<Self>) {}
+    }
 
     /// What an entry comes to that leaves `reply` and returns `status`.
     fn entered(status: u32, leave: impl FnOnce(&mut Reply)) -> Option<Result<Answer, HookFault>> {
@@ -233,7 +152,7 @@ mod tests {
     }
 
     fn future(reply: &mut Reply) {
-        reply.pending = RSome(FfiFuture::new(std::future::ready(Completed::default())));
+        reply.pending = RSome(Pending::new(Box::new(Ready(None))));
     }
 
     #[test]
@@ -257,18 +176,13 @@ mod tests {
         assert_eq!(left(Status::Panicked), Some(Err(HookFault::Panic("why".to_owned()))));
     }
 
-    /// A future that is ready with this.
-    async fn pending(completed: Completed) -> Result<Answer, HookFault> {
-        let future = FfiFuture::new(std::future::ready(completed));
-        let entry = PendingEntry::new(future, Arc::new(Journal::in_memory()), 0, 0);
-        settle(&entry.await?).cloned()
-    }
-
     #[tokio::test]
     async fn a_future_that_ends_with_pending_is_a_fault() {
         let still_pending = Completed { status: Status::Pending as u32, ..Completed::default() };
+        let future = std::future::ready(still_pending);
+        let entry = PendingEntry::new(future, Arc::new(Journal::in_memory()), 0, 0);
         let invalid = HookFault::Invalid("a pending answer without a future".to_owned());
-        assert_eq!(pending(still_pending).await, Err(invalid));
+        assert_eq!(settle(&entry.await.unwrap()), Err(invalid));
     }
 
     #[tokio::test]

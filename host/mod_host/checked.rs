@@ -13,7 +13,9 @@ use futures::{Stream, StreamExt, stream};
 use registry::object;
 use tokio::sync::oneshot;
 
-use super::{Code, Expected, LoadError, Origin, Plan, Planned, library::Sealed, load::host_facts};
+use super::{
+    Code, Expected, LoadError, Origin, Plan, Planned, library::Sealed, load::host_facts, steps::timed,
+};
 
 /// A library that passed all checks that need none of its code.
 pub(super) struct Checked {
@@ -107,15 +109,18 @@ impl Plan {
 }
 
 pub(super) fn check(path: &Path, expected: Option<&Expected>) -> Result<Checked, LoadError> {
-    let sealed = Sealed::copy(path)?;
+    let mut sealed = Sealed::copy(path)?;
     if let Some(expected) = expected
         && expected.sha256 != sealed.sha256
     {
         let (path, expected, got) = (path.to_owned(), expected.sha256.clone(), sealed.sha256);
         return Err(LoadError::Hash { path, expected, got });
     }
-    let metadata = object::inspect(&sealed.bytes)
-        .and_then(|inspection| object::check(&inspection, &host_facts()))
+    let look = || {
+        let inspection = object::inspect(&sealed.bytes)?;
+        object::check(&inspection, &host_facts())
+    };
+    let metadata = timed(&mut sealed.steps.checks, look)
         .map_err(|refusal| registry::Error::Refused { file: path.to_owned(), refusal })?;
     let (name, version) = (metadata.name, metadata.version.to_string());
     if let Some(expected) = expected {

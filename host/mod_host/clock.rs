@@ -41,16 +41,22 @@ impl Clock {
     }
 
     /// Ends when the mod has used up `limit` of its own time, counted from now; never without a limit.
-    pub(crate) async fn over(&self, limit: Option<Duration>) -> HookFault {
-        let Some(limit) = limit else { return pending().await };
-        let (start, stood_before) = (Instant::now(), self.stood());
-        loop {
-            let stood = self.stood() - stood_before;
-            let left = (limit + stood).saturating_sub(start.elapsed());
-            if left.is_zero() {
-                return HookFault::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+    pub(crate) fn over(&self, limit: Option<Duration>) -> impl Future<Output = HookFault> + Send + use<> {
+        let clock = self.clone();
+        async move {
+            let Some(limit) = limit else { return pending().await };
+            let (start, stood_before) = (Instant::now(), clock.stood());
+            let mut end = start.checked_add(limit);
+            // Beyond what a clock can show is never.
+            while let Some(at) = end {
+                tokio::time::sleep_until(at).await;
+                let stood = clock.stood() - stood_before;
+                end = limit.checked_add(stood).and_then(|time| start.checked_add(time));
+                if end.is_some_and(|end| end <= Instant::now()) {
+                    return HookFault::Timeout(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+                }
             }
-            tokio::time::sleep(left).await;
+            pending().await
         }
     }
 }

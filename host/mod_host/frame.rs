@@ -77,19 +77,18 @@ impl ModFrame {
         self
     }
 
-    /// Uses the frame for another question.
+    /// Uses the frame for another question, the last one having been given back.
     #[inline]
     pub(crate) fn ask(&mut self, question: Question) {
         self.question = question;
-        self.tool_input.take();
-        // Work that an earlier question left behind stops its own clock alone.
-        self.clock.take();
     }
 
     /// Gives the question back, if it was a hook's, and asks nothing any more.
     #[inline]
     pub(crate) fn give_back(&mut self) -> Option<Arc<HookInput>> {
         self.tool_input.take();
+        // Work that this question left behind stops its own clock alone.
+        self.clock.take();
         match std::mem::replace(&mut self.question, Question::None) {
             Question::Hook(input) => Some(input),
             _ => None,
@@ -97,8 +96,8 @@ impl ModFrame {
     }
 
     /// Ends when the entry has used up `limit` of the mod's own time.
-    pub(crate) async fn over(&self, limit: Option<Duration>) -> HookFault {
-        self.clock().over(limit).await
+    pub(crate) fn over(&self, limit: Option<Duration>) -> impl Future<Output = HookFault> + Send + use<> {
+        self.clock().over(limit)
     }
 
     fn clock(&self) -> &Clock {

@@ -9,18 +9,16 @@ use std::{
     fs::{self, File, TryLockError},
     io::{self, Read, Write},
     path::{Path, PathBuf},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
+use super::slot;
 use crate::files;
 
 /// Threads beyond this many at a time enter mods unseen.
-const SLOTS: usize = 64;
+pub(super) const SLOTS: usize = 64;
 /// What is inside now, since when, and how many entries there have been.
-const SLOT_WORDS: usize = 3;
+pub(super) const SLOT_WORDS: usize = 3;
 const MODS: usize = 1024;
 /// A length and 64 bytes of an id.
 const NAME_WORDS: usize = 9;
@@ -61,30 +59,6 @@ pub(crate) struct Journal {
     // Held open and locked as long as the process lives, so that others know that it does.
     file: Option<(File, PathBuf)>,
     closed: AtomicBool,
-}
-
-thread_local! {
-    static SLOT: Slot = Slot::take();
-}
-
-/// A thread's slot, in every journal of the process. No two threads have the same one, or one would
-/// write back what the other has left.
-struct Slot(Option<usize>);
-
-static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
-static UNUSED: AtomicUsize = AtomicUsize::new(0);
-
-impl Slot {
-    fn take() -> Self {
-        let freed = FREE.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        Self(freed.or_else(|| Some(UNUSED.fetch_add(1, Relaxed)).filter(|slot| *slot < SLOTS)))
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        FREE.lock().unwrap_or_else(PoisonError::into_inner).extend(self.0);
-    }
 }
 
 impl Journal {
@@ -132,9 +106,9 @@ impl Journal {
     /// Notes that this thread enters a mod, until the guard is dropped.
     #[inline]
     pub(crate) fn enter(&self, mod_index: u16, place: u16) -> Entered<'_> {
-        // A thread that ends has no slot any more, while code of a mod may still end with it.
-        let Some(slot) = SLOT.try_with(|slot| slot.0).ok().flatten() else { return Entered(None) };
-        let [state, since, count] = words_of(self.words, slot);
+        let Some([state, since, count]) = self.words.get(slot::begin()..).and_then(<[_]>::first_chunk) else {
+            return Entered(None);
+        };
         let left = Left { state, since, before: (state.load(Relaxed), since.load(Relaxed)) };
         let generation = count.load(Relaxed) + 1;
         count.store(generation, Relaxed);
@@ -294,12 +268,12 @@ fn map(_file: &File) -> io::Result<&'static [AtomicU64]> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{Journal, LastPlace, Occupied, SLOT, SLOTS, place, sweep};
+    use super::{Journal, LastPlace, Occupied, SLOT_WORDS, SLOTS, place, slot, sweep};
 
     #[test]
     fn a_slot_is_occupied_from_entry_to_leaving_and_nests() {
         let journal = Journal::in_memory();
-        let slot = SLOT.with(|slot| slot.0).unwrap();
+        let slot = (slot::begin() - 1) / SLOT_WORDS;
         journal.tick(700);
         {
             let _outer = journal.enter(3, place::TOOL);

@@ -20,7 +20,7 @@ use std::{
 use libloading::Library;
 use sha2::{Digest, Sha256};
 
-use super::LoadError;
+use super::{LoadError, LoadSteps, steps::timed};
 use crate::files;
 
 /// No mod is larger than this.
@@ -32,6 +32,8 @@ pub(crate) struct Sealed {
     pub(crate) bytes: Bytes,
     /// Their SHA-256, in lower-case hex.
     pub(crate) sha256: String,
+    /// How long that took.
+    pub(crate) steps: LoadSteps,
     path: PathBuf,
     place: Place,
 }
@@ -45,10 +47,11 @@ impl Sealed {
         if length > MAX_BYTES {
             return Err(LoadError::TooBig { path: path.to_owned(), got: length, most: MAX_BYTES });
         }
-        let (place, bytes) = Place::fill(source.take(MAX_BYTES), path)
+        let mut steps = LoadSteps::default();
+        let (place, bytes) = timed(&mut steps.read, || Place::fill(source.take(MAX_BYTES), path))
             .map_err(|error| LoadError::CannotSeal { path: path.to_owned(), error })?;
-        let sha256 = hex(&Sha256::digest(&*bytes));
-        Ok(Self { bytes, sha256, path: path.to_owned(), place })
+        let sha256 = timed(&mut steps.hash, || hex(&Sha256::digest(&*bytes)));
+        Ok(Self { bytes, sha256, steps, path: path.to_owned(), place })
     }
 
     /// Runs the library's constructors and gives it, for ever.

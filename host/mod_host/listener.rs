@@ -8,17 +8,18 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use mod_interface::{
-    abi::{Callable, OwnFrame, Reply},
+    abi::{Callable, OwnFrame, Reply, Spare},
     types::NoticeLevel,
 };
 
 use super::{
     Core,
     adapter::{enter as enter_mod, settle},
+    coarse,
     frame::{ModFrame, Question},
     identity::ModIdentity,
     journal::{Journal, place},
@@ -46,6 +47,8 @@ pub(crate) struct Listener {
     place: String,
     callable: Callable,
     named_slow: AtomicBool,
+    /// The frame of the last telling, for the next.
+    spare: Spare<OwnFrame<ModFrame>>,
     faults: Arc<ListenerFaults>,
 }
 
@@ -58,23 +61,32 @@ impl Listener {
             place,
             callable,
             named_slow: AtomicBool::new(false),
+            spare: Spare::default(),
             faults: Arc::clone(&core.listener_faults),
         }
     }
 
     /// Tells it. A failure is told as one of `agent_id`.
     pub(crate) fn tell(&self, core: &Arc<Core>, question: Question, agent_id: &Arc<str>) {
-        let frame = OwnFrame::new(ModFrame::new(core, &self.owner, question));
-        let start = Instant::now();
+        let mut spare = self.spare.look();
+        let taken = spare.as_mut().and_then(|spare| spare.take());
+        let mut frame = self.frame(core, taken, question);
+        let start = coarse::now();
         let mut reply = Reply::default();
         let pending = enter_mod(&self.journal, &self.owner, place::EVENT, &mut reply, |reply| {
             self.callable.call(frame.frame(), reply)
         });
-        let took = start.elapsed();
+        let took = coarse::now().saturating_sub(start);
         let fault = match pending {
             None => settle(&reply.completed).err(),
             Some(_) => Some(HookFault::Invalid("an observer cannot wait".to_owned())),
         };
+        // As for a hook: a frame that the mod keeps shows the question as it was.
+        if let (Some(host), Some(spare)) = (frame.host_mut(), &mut spare) {
+            host.give_back();
+            **spare = Some(frame);
+        }
+        drop(spare);
         if took > SLOW && !self.named_slow.swap(true, Relaxed) {
             let (id, place) = (&self.owner.id, self.place.trim_start_matches("on:"));
             let notice = format!("{id} held the run up for {} ms on {place}", took.as_millis());
@@ -83,6 +95,22 @@ impl Listener {
         if let Some(fault) = fault {
             self.report(agent_id, &fault);
         }
+    }
+
+    /// A frame that asks `question`, in the memory of `spare` if nobody holds that.
+    fn frame(
+        &self,
+        core: &Arc<Core>,
+        spare: Option<Box<OwnFrame<ModFrame>>>,
+        question: Question,
+    ) -> Box<OwnFrame<ModFrame>> {
+        if let Some(mut frame) = spare
+            && let Some(host) = frame.host_mut()
+        {
+            host.ask(question);
+            return frame;
+        }
+        Box::new(OwnFrame::new(ModFrame::new(core, &self.owner, question)))
     }
 
     /// Tells a fault. The same one is told once: a listener that fails on the event of its own failure would

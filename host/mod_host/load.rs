@@ -16,7 +16,7 @@ use mod_interface::abi::{INTERFACE, ModRootRef, OwnFrame, TARGET};
 use registry::HostFacts;
 
 use super::{
-    Code, Core, LoadError, LoadedMod, Origin, Planned, abi_check,
+    Code, Core, LoadError, LoadSteps, LoadedMod, Origin, Planned, abi_check,
     adapter::{PendingEntry, settle},
     checked::{Checked, check, shown},
     clock::Clock,
@@ -24,6 +24,7 @@ use super::{
     identity::ModIdentity,
     journal::place,
     library,
+    steps::timed,
 };
 use crate::hooks::HookFault;
 
@@ -65,7 +66,7 @@ impl Ready {
 
 /// What came of a load that did not fail.
 pub(super) enum Outcome {
-    Loaded(Arc<ModIdentity>, LoadedMod),
+    Loaded(Arc<ModIdentity>, LoadedMod, LoadSteps),
     /// The mod of that name is turned off.
     Disabled(String),
 }
@@ -78,14 +79,18 @@ pub(super) async fn load(
     disabled: &impl Fn(&str) -> bool,
 ) -> Result<Outcome, LoadError> {
     let origin = ready.origin;
-    let (identity, version, sha256) = match ready.code {
+    let (identity, version, sha256, steps) = match ready.code {
         ReadyCode::BuiltIn { name, root } => {
             let Some(identity) = identify(core, name, index, &origin, disabled)? else {
                 return Ok(Outcome::Disabled(name.to_owned()));
             };
-            run(core, &identity, move |core, identity, progress| register(core, identity, progress, root))
-                .await?;
-            (identity, root.version().to_string(), None)
+            let steps = run(core, &identity, move |core, identity, progress| {
+                let mut steps = LoadSteps::default();
+                timed(&mut steps.register, || register(core, identity, progress, root))?;
+                Ok(steps)
+            });
+            let steps = steps.await?;
+            (identity, root.version().to_string(), None, steps)
         }
         ReadyCode::Library(checked) => {
             let checked = *checked?;
@@ -93,16 +98,18 @@ pub(super) async fn load(
                 return Ok(Outcome::Disabled(checked.name));
             };
             let (version, sha256) = (checked.version.clone(), checked.sealed.sha256.clone());
-            run(core, &identity, move |core, identity, progress| {
-                let root = root_module(core, identity, checked)?;
-                register(core, identity, progress, root)
-            })
-            .await?;
-            (identity, version, Some(sha256))
+            let steps = run(core, &identity, move |core, identity, progress| {
+                let mut steps = checked.sealed.steps;
+                let root = root_module(core, identity, checked, &mut steps)?;
+                timed(&mut steps.register, || register(core, identity, progress, root))?;
+                Ok(steps)
+            });
+            let steps = steps.await?;
+            (identity, version, Some(sha256), steps)
         }
     };
     let loaded = LoadedMod { name: identity.name.to_string(), version, origin, sha256 };
-    Ok(Outcome::Loaded(identity, loaded))
+    Ok(Outcome::Loaded(identity, loaded, steps))
 }
 
 /// Gives the mod its identity, if it is not disabled and the first of its name.
@@ -127,16 +134,21 @@ fn identify(
 }
 
 /// Runs the library's constructors, and proves that its root module is one.
-fn root_module(core: &Core, identity: &ModIdentity, checked: Checked) -> Result<ModRootRef, LoadError> {
+fn root_module(
+    core: &Core,
+    identity: &ModIdentity,
+    checked: Checked,
+    steps: &mut LoadSteps,
+) -> Result<ModRootRef, LoadError> {
     let Checked { sealed, name, version } = checked;
     let library = {
         let _inside = core.journal.enter(identity.index, place::LOAD);
         core.constructing.store(true, Relaxed);
-        let loaded = sealed.load();
+        let loaded = timed(&mut steps.dlopen, || sealed.load());
         core.constructing.store(false, Relaxed);
         loaded?
     };
-    let root = abi_check::root_module(&library, &name);
+    let root = timed(&mut steps.layout, || abi_check::root_module(&library, &name));
     // Never unloaded, whatever came of it.
     std::mem::forget(library);
     let root = root?;
@@ -179,9 +191,9 @@ fn stuck(core: &Core, identity: &ModIdentity, place: &'static str) -> LoadError 
 
 /// Runs a load on a thread of its own: a constructor or a factory that never returns costs that thread,
 /// not the start.
-async fn run<F>(core: &Arc<Core>, identity: &Arc<ModIdentity>, load: F) -> Result<(), LoadError>
+async fn run<F>(core: &Arc<Core>, identity: &Arc<ModIdentity>, load: F) -> Result<LoadSteps, LoadError>
 where
-    F: FnOnce(&Arc<Core>, &Arc<ModIdentity>, &Progress) -> Result<(), LoadError> + Send + 'static,
+    F: FnOnce(&Arc<Core>, &Arc<ModIdentity>, &Progress) -> Result<LoadSteps, LoadError> + Send + 'static,
 {
     let (send, receive) = tokio::sync::oneshot::channel();
     let progress = Progress::default();

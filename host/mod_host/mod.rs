@@ -20,6 +20,7 @@ mod built;
 mod channels;
 mod checked;
 mod clock;
+mod coarse;
 mod commands;
 mod core;
 mod discovery;
@@ -28,6 +29,7 @@ mod error;
 mod fixture;
 mod flags;
 mod frame;
+mod hook_adapter;
 mod identity;
 mod journal;
 mod library;
@@ -41,6 +43,8 @@ mod plan;
 mod registrations;
 mod screen;
 mod services;
+mod slot;
+mod steps;
 mod timing;
 mod tool;
 mod trial;
@@ -59,6 +63,7 @@ pub use mod_interface::abi::ModRootRef as BuiltIn;
 use mod_interface::types::{NoticeLevel, Placement};
 use serde::Serialize;
 
+pub use self::steps::LoadSteps;
 pub use self::{
     bench::{BENCH_TIME, Bench, BenchConfig, Measured, Opened, Spread},
     commands::{CommandSpec, ModCommand},
@@ -150,6 +155,8 @@ pub struct Loaded {
     pub disabled: Vec<(String, Origin)>,
     /// The others.
     pub warnings: Vec<LoadWarning>,
+    /// How long it took to load those that are in.
+    pub steps: LoadSteps,
 }
 
 /// What a mod registered, by name.
@@ -208,7 +215,7 @@ impl ModHost {
     pub async fn load(&self, plan: Plan, disabled: impl Fn(&str) -> bool) -> Result<Loaded, LoadError> {
         let problems = plan.problems.into_iter();
         let mut warnings: Vec<_> = problems.map(|(origin, error)| LoadWarning { origin, error }).collect();
-        let (mut mods, mut turned_off) = (Vec::new(), Vec::new());
+        let (mut mods, mut turned_off, mut steps) = (Vec::new(), Vec::new(), LoadSteps::default());
         // The name of a package's mod is known before its bytes are looked at: a disabled one costs nothing.
         let (off, planned): (Vec<_>, Vec<_>) =
             plan.mods.into_iter().partition(|planned| planned.name().is_some_and(&disabled));
@@ -220,19 +227,22 @@ impl ModHost {
         while let Some(ready) = ready.next().await {
             let origin = ready.origin.clone();
             match self.load_one(ready, &disabled).await {
-                Ok(Outcome::Loaded(_, loaded)) => mods.push(loaded),
+                Ok(Outcome::Loaded(_, loaded, took)) => {
+                    mods.push(loaded);
+                    steps += took;
+                }
                 Ok(Outcome::Disabled(name)) => turned_off.push((name, origin)),
                 Err(error @ LoadError::Stuck { place: "constructor", .. }) => return Err(error),
                 Err(error) => warnings.push(LoadWarning { origin, error }),
             }
         }
-        Ok(Loaded { mods, disabled: turned_off, warnings })
+        Ok(Loaded { mods, disabled: turned_off, warnings, steps })
     }
 
     /// Loads a mod, which nobody watches unless it is one of [`load`](Self::load).
     async fn load_one(&self, ready: Ready, disabled: &impl Fn(&str) -> bool) -> Result<Outcome, LoadError> {
         let outcome = load::load(&self.core, ready, self.core.next_index(), disabled).await?;
-        if let Outcome::Loaded(identity, loaded) = &outcome {
+        if let Outcome::Loaded(identity, loaded, _) = &outcome {
             let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
             all.push((Arc::clone(identity), loaded.clone()));
         }

@@ -39,6 +39,10 @@ pub(crate) struct ObserverSink(pub(crate) Weak<Core>);
 
 impl EventSink for ObserverSink {
     fn emit(&self, event: &AgentEvent) {
+        self.emit_shared(&Arc::new(event.clone()));
+    }
+
+    fn emit_shared(&self, event: &Arc<AgentEvent>) {
         let Some(core) = self.0.upgrade() else { return };
         let observers = core.observers();
         let Some(interested) = observers.get(&event.payload.kind()) else { return };
@@ -48,9 +52,8 @@ impl EventSink for ObserverSink {
                 return interested.iter().for_each(|it| it.listener.report(&event.agent_id, &loops));
             }
         };
-        let event = Arc::new(event.clone());
         for observer in interested {
-            observer.listener.tell(&core, Question::Event(Arc::clone(&event)), &event.agent_id);
+            observer.listener.tell(&core, Question::Event(Arc::clone(event)), &event.agent_id);
         }
     }
 }

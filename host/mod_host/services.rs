@@ -14,9 +14,9 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Core, adapter::HookAdapter, channels, channels::Channel, clock::Wait, commands::ModCommand,
-    frame::Question, identity::ModIdentity, live::Message, live::Order, observers::Observer, screen::Entry,
-    tool::ModTool,
+    Core, channels, channels::Channel, clock::Wait, commands::ModCommand, frame::Question,
+    hook_adapter::HookAdapter, identity::ModIdentity, live::Message, live::Order, observers::Observer,
+    screen::Entry, tool::ModTool,
 };
 use crate::{
     events::Emitter,

@@ -3,18 +3,17 @@
 
 use std::{
     collections::BTreeMap,
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
     time::{Duration, Instant},
 };
 
-use futures::{FutureExt, future::BoxFuture};
+use futures::FutureExt;
 use mod_interface::types::{Hook, HookSet};
 use serde::{Serialize, Serializer};
 
 use super::identity::ModIdentity;
-use crate::hooks::{HookAnswer, HookHandler, HookInput, HookResult};
+use crate::hooks::{HookAnswer, HookHandler, HookInput, HookResult, Later, LaterAnswer};
 
 /// What one hook of a mod took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -130,13 +129,13 @@ impl HookHandler for Watched {
                 self.timings.note(self.index, hook, &Call { own, pending: false, failed: result.is_err() });
                 HookAnswer::Ready(result)
             }
-            HookAnswer::Pending(answer) => HookAnswer::Pending(Box::pin(WatchedAnswer {
+            HookAnswer::Pending(answer) => HookAnswer::Pending(LaterAnswer::new(Box::new(WatchedAnswer {
                 timings: Arc::clone(&self.timings),
                 index: self.index,
                 hook,
                 call: Call { own, pending: true, failed: false },
                 answer: Some(answer),
-            })),
+            }))),
         };
         (answer, input)
     }
@@ -148,19 +147,16 @@ struct WatchedAnswer {
     index: u16,
     hook: Hook,
     call: Call,
-    answer: Option<BoxFuture<'static, HookResult>>,
+    answer: Option<LaterAnswer>,
 }
 
-impl Future for WatchedAnswer {
-    type Output = HookResult;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<HookResult> {
-        let this = &mut *self;
-        let Some(answer) = &mut this.answer else { return Poll::Pending };
+impl Later for WatchedAnswer {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<HookResult> {
+        let Some(answer) = &mut self.answer else { return Poll::Pending };
         let began = Instant::now();
         let polled = answer.poll_unpin(cx);
-        this.call.own += began.elapsed();
-        this.call.failed = matches!(polled, Poll::Ready(Err(_)));
+        self.call.own += began.elapsed();
+        self.call.failed = matches!(polled, Poll::Ready(Err(_)));
         polled
     }
 }
@@ -209,12 +205,12 @@ mod tests {
             let answer = match input.turn_number {
                 0 => HookAnswer::Ready(Ok(None)),
                 1 => HookAnswer::Ready(fault()),
-                2 => HookAnswer::Pending(Box::pin(ready(fault()))),
-                3 => HookAnswer::Pending(Box::pin(poll_fn(move |_| {
+                2 => HookAnswer::Pending(LaterAnswer::of(ready(fault()))),
+                3 => HookAnswer::Pending(LaterAnswer::of(poll_fn(move |_| {
                     polls += 1;
                     if polls == 1 { Poll::Pending } else { Poll::Ready(Ok(None)) }
                 }))),
-                _ => HookAnswer::Pending(Box::pin(pending())),
+                _ => HookAnswer::Pending(LaterAnswer::of(pending())),
             };
             (answer, Some(input))
         }
@@ -242,7 +238,7 @@ mod tests {
             assert!(input.is_some_and(|input| input.turn_number == turn));
             if let HookAnswer::Pending(mut answer) = answer {
                 let mut cx = Context::from_waker(std::task::Waker::noop());
-                let _ = answer.as_mut().poll(&mut cx).is_ready() || answer.as_mut().poll(&mut cx).is_ready();
+                let _ = answer.poll_unpin(&mut cx).is_ready() || answer.poll_unpin(&mut cx).is_ready();
             }
         }
         let rows = timings.rows();
@@ -276,7 +272,7 @@ mod tests {
                     polls += 1;
                     if polls == 1 { Poll::Pending } else { Poll::Ready(Ok(None)) }
                 });
-                (HookAnswer::Pending(Box::pin(answer)), None)
+                (HookAnswer::Pending(LaterAnswer::of(answer)), None)
             }
         }
         fn spin(time: Duration) {
@@ -288,10 +284,10 @@ mod tests {
         let watched = timings.watch(&ModIdentity::new(0, "a"), Arc::new(Slow(each)));
         let HookAnswer::Pending(mut answer) = watched.call(input(0)).0 else { return };
         let mut cx = Context::from_waker(std::task::Waker::noop());
-        assert!(answer.as_mut().poll(&mut cx).is_pending());
+        assert!(answer.poll_unpin(&mut cx).is_pending());
         // The mod waits for something.
         spin(each);
-        assert!(answer.as_mut().poll(&mut cx).is_ready());
+        assert!(answer.poll_unpin(&mut cx).is_ready());
         drop(answer);
         let row = &timings.rows()[0];
         assert!(row.total >= 3 * each, "{row:?}");

@@ -1,12 +1,12 @@
 use std::{
     path::Path,
     sync::{Mutex, mpsc},
+    task::{Context, Poll},
 };
 
 use abi_stable::std_types::RSome;
-use async_ffi::FfiFuture;
 use mod_interface::{
-    abi::{Entry as ModEntry, Frame, Reply, Status},
+    abi::{Entry as ModEntry, Frame, Pending, Reply, Rest, Status},
     types::{AgentEvent, EventPayload},
 };
 use serde_json::json;
@@ -23,13 +23,23 @@ enum Never {
     Blocks(mpsc::Sender<()>, Mutex<mpsc::Receiver<()>>),
 }
 
+struct ForEver;
+
+impl Rest for ForEver {
+    fn poll(&mut self, _: &mut Context<'_>, _: &mut Completed) -> Poll<()> {
+        Poll::Pending
+    }
+
+    fn end(self: Box<Self>) {}
+}
+
 impl ModEntry for Never {
     fn call(&self, _: &Frame, reply: &mut Reply) -> u32 {
         if let Self::Blocks(entered, over) = self {
             entered.send(()).unwrap();
             let _over = over.lock().unwrap().recv();
         }
-        reply.pending = RSome(FfiFuture::new(pending()));
+        reply.pending = RSome(Pending::new(Box::new(ForEver)));
         Status::Pending as u32
     }
 }

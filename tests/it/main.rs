@@ -12,6 +12,7 @@ mod bad_files;
 mod bad_input;
 #[cfg(target_os = "linux")]
 mod behaving;
+mod bench_promises;
 #[cfg(target_os = "linux")]
 mod catalogue;
 #[cfg(target_os = "linux")]

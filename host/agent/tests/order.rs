@@ -279,7 +279,7 @@ async fn on_run_end_is_awaited_before_run_end() {
     let log = scene.log.clone();
     let a = scene.fake_mod("a").answering(Hook::OnRunEnd, move |_| {
         let log = log.clone();
-        crate::hooks::HookAnswer::Pending(Box::pin(async move {
+        crate::hooks::HookAnswer::Pending(crate::hooks::LaterAnswer::of(async move {
             tokio::time::sleep(Duration::from_secs(50)).await;
             log.add("flushed");
             Ok(None)

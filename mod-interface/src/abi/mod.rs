@@ -3,7 +3,8 @@
 //! Four shapes, all frozen for the major version:
 //! * [`Shared`]: a counted pointer to an object of one side, called through a table by the other.
 //! * [`Frame`]: what the host lends for one entry into a mod. Reading it copies nothing.
-//! * [`HookObject`] and [`Callable`]: what a mod hands over to be called, with a frame, for a [`Reply`].
+//! * [`HookObject`] and [`Callable`]: what a mod hands over to be called, with a frame, for a [`Reply`]; the rest of
+//!   a call that is not over is [`Pending`].
 //! * [`ModRoot`]: the root module that a mod exports.
 //!
 //! What is asked for by number or name (fields of a frame, services, kinds of registrations) grows
@@ -22,9 +23,11 @@ mod frame;
 mod frame_host;
 mod guard;
 mod metadata;
+mod pending;
 mod reply;
 mod root;
 mod shared;
+mod spare;
 mod views;
 
 pub use answer::{Encode, MAX_TEXT, decode_command, decode_lines, decode_outcome, decode_tool};
@@ -37,11 +40,13 @@ pub use frame_host::FrameHost;
 pub(crate) use guard::guard_again;
 pub use guard::{Panic, guard, silence_panics};
 pub use metadata::{dashed, join, joined_len, metadata_parts, text};
+pub use pending::{Pending, Rest};
 pub use reply::{Answer, Completed, Flags, Reply, Status, Texts};
 pub use root::{
     Exported, INTERFACE, InterfaceVersion, ModRoot, ModRootFields, ModRootRef, TARGET, header, mod_root,
 };
 pub use shared::{Header, Shared, This};
+pub use spare::Spare;
 pub use views::{
     BusMessage, CommandCall, Context, Ctx, Event, Invocation, Prompt, RunEnd, SessionEvent, State, Stop,
     ToolCall, ToolResult, Turn, TurnEnd,

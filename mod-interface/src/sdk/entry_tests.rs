@@ -31,7 +31,7 @@ fn came(completed: Completed) -> Came {
 }
 
 /// Enters once: what came of it, and the future if it is pending.
-fn enter(entry: &dyn Entry) -> (Came, Option<FfiFuture<Completed>>) {
+fn enter(entry: &dyn Entry) -> (Came, Option<Pending>) {
     let frame = Arc::<Recording>::default().frame();
     let mut reply = Reply::default();
     let status = entry.call(&frame, &mut reply);
@@ -43,7 +43,7 @@ fn enter(entry: &dyn Entry) -> (Came, Option<FfiFuture<Completed>>) {
     (came(reply.completed), None)
 }
 
-fn poll(future: &mut FfiFuture<Completed>) -> Came {
+fn poll(future: &mut Pending) -> Came {
     match Pin::new(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(completed) => came(completed),
         Poll::Pending => Came::Pending,
@@ -87,21 +87,28 @@ fn a_future_that_is_ready_at_once_answers_in_the_call() {
 }
 
 #[test]
-fn the_memory_of_a_future_that_was_ready_is_used_again() {
+fn the_memory_of_a_call_is_used_again_also_when_it_was_pending() {
     let places = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let calls = Arc::new(AtomicUsize::new(0));
     let entry = entry(|| {
-        let places = Arc::clone(&places);
+        let (places, calls) = (Arc::clone(&places), Arc::clone(&calls));
         async move {
             let here = 0_u8;
             places.lock().unwrap().push(std::ptr::from_ref(&here).addr());
-            ready(()).await;
+            match calls.fetch_add(1, Relaxed) {
+                1 => after(1).await,
+                2 => pending().await,
+                _ => ready(()).await,
+            }
             Ok(here.to_string())
         }
     });
-    for _ in 0..3 {
-        assert_eq!(enter(&entry).0, said("0"));
-    }
+    assert_eq!(enter(&entry).0, said("0"));
+    assert_eq!(poll(&mut enter(&entry).1.unwrap()), said("0"));
+    drop(enter(&entry).1.unwrap());
+    assert_eq!(enter(&entry).0, said("0"));
     let places = places.lock().unwrap();
+    assert_eq!(places.len(), 4);
     assert!(places.iter().all(|place| *place == places[0]), "{places:?}");
 }
 

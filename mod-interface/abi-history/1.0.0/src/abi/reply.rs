@@ -2,9 +2,8 @@ use abi_stable::{
     StableAbi,
     std_types::{RBox, RNone, ROption, RSome, RString},
 };
-use async_ffi::FfiFuture;
 
-use super::Panic;
+use super::{Panic, Pending};
 
 /// How an entry into a mod ended. A number that is none of these counts as a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +11,7 @@ use super::Panic;
 pub enum Status {
     /// The answer is in the reply.
     Ready = 0,
-    /// The answer is to come from the reply's future.
+    /// The answer is to come: the reply has the rest of the call.
     Pending = 1,
     /// The mod's code returned an error; the reply says which.
     Failed = 2,
@@ -161,14 +160,14 @@ impl From<Panic> for Completed {
     }
 }
 
-/// Where a mod puts its answer, or the future of it.
+/// Where a mod puts its answer, or what is left of the call.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct Reply {
     /// The answer, unless it is pending.
     pub completed: Completed,
-    /// The future of a pending answer.
-    pub pending: ROption<FfiFuture<Completed>>,
+    /// The rest of a call whose answer is pending.
+    pub pending: ROption<Pending>,
 }
 
 impl Default for Reply {

@@ -2,15 +2,14 @@
 
 use std::{
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, Waker},
 };
 
 use abi_stable::std_types::RSome;
-use async_ffi::FfiFuture;
-use try_lock::TryLock;
 
 use super::{Error, Result, runtime::RuntimeHandle};
-use crate::abi::{Completed, Encode, Entry, Frame, Reply, Status, guard, guard_again};
+use crate::abi::{Completed, Encode, Entry, Frame, Pending, Reply, Rest, Spare, Status, guard, guard_again};
 
 /// An entry whose code does not wait.
 pub(crate) struct SyncEntry<F> {
@@ -37,20 +36,23 @@ where
 
 /// An entry whose code is a future.
 ///
-/// The first poll happens inside the call: a future that is ready at once costs no waker, no timer and,
-/// as its memory is kept for the next call, no allocation. One that is not goes to the host.
+/// The first poll happens inside the call: a future that is ready at once costs no waker and no timer. One that is
+/// not goes to the host, as a [`Pending`]. Either way its memory comes back, and the next call allocates nothing.
 pub(crate) struct AsyncEntry<F, Fut> {
     make: F,
-    spare: TryLock<Option<FutureSlot<Fut>>>,
+    spare: Arc<Spare<Call<Fut>>>,
     runtime: RuntimeHandle,
 }
 
-/// The memory of a future; `None` between calls.
-type FutureSlot<Fut> = Pin<Box<Option<Fut>>>;
-
 impl<F, Fut> AsyncEntry<F, Fut> {
     pub(crate) fn new(make: F, runtime: RuntimeHandle) -> Self {
-        Self { make, spare: TryLock::new(None), runtime }
+        Self { make, spare: Arc::default(), runtime }
+    }
+}
+
+impl<F, Fut> Drop for AsyncEntry<F, Fut> {
+    fn drop(&mut self) {
+        self.spare.close();
     }
 }
 
@@ -62,84 +64,78 @@ where
 {
     fn call(&self, frame: &Frame, reply: &mut Reply) -> u32 {
         let _entered = self.runtime.enter();
-        // Held during the poll: who enters meanwhile (another thread, or this code again) finds it
-        // taken, and uses memory of its own.
-        let mut spare = self.spare.try_lock();
-        let mut slot = spare.as_mut().and_then(|spare| spare.take()).unwrap_or_else(|| Box::pin(None));
+        // Held during the poll.
+        let mut spare = self.spare.look();
+        let spared = spare.as_mut().and_then(|spare| spare.take());
+        let mut call = spared.unwrap_or_else(|| {
+            Box::new(Call { home: Some(Arc::clone(&self.spare)), ..Call::of(None, self.runtime.clone()) })
+        });
         let polled = guard_again(|| {
-            slot.set(Some((self.make)(frame)));
-            poll_slot(&mut slot, &mut Context::from_waker(Waker::noop()), &mut reply.completed)
+            call.future.set(Some((self.make)(frame)));
+            go_on(&mut call.future, &mut Context::from_waker(Waker::noop()), &mut reply.completed)
         });
         match polled {
             Ok(Poll::Pending) => {
-                reply.pending = RSome(FfiFuture::new(PendingEntry { slot, runtime: self.runtime.clone() }));
+                reply.pending = RSome(Pending::new(call));
                 return Status::Pending as u32;
             }
             Ok(Poll::Ready(())) => {}
             Err(panic) => {
                 reply.completed = Completed::from(panic);
-                empty(&mut slot);
+                empty(&mut call.future);
             }
         }
         if let Some(spare) = &mut spare {
-            **spare = Some(slot);
+            **spare = Some(call);
         }
         reply.completed.status
     }
 }
 
-/// The rest of a future that was not ready at once.
-pub(crate) struct PendingEntry<Fut> {
-    slot: FutureSlot<Fut>,
+/// The memory of a future; `None` between calls.
+type FutureSlot<Fut> = Pin<Box<Option<Fut>>>;
+
+/// One call, and its memory.
+pub(crate) struct Call<Fut> {
+    future: FutureSlot<Fut>,
     runtime: RuntimeHandle,
+    /// Where the memory goes when a pending call is over, if somebody can use it.
+    home: Option<Arc<Spare<Self>>>,
 }
 
-impl<Fut> PendingEntry<Fut> {
-    pub(crate) fn new(future: Fut, runtime: RuntimeHandle) -> Self {
-        Self { slot: Box::pin(Some(future)), runtime }
+impl<Fut> Call<Fut> {
+    /// A call of its own.
+    pub(crate) fn of(future: Option<Fut>, runtime: RuntimeHandle) -> Self {
+        Self { future: Box::pin(future), runtime, home: None }
     }
 }
 
-impl<Fut, T> Future for PendingEntry<Fut>
+impl<Fut, T> Rest for Call<Fut>
 where
-    Fut: Future<Output = Result<T>>,
+    Fut: Future<Output = Result<T>> + Send + 'static,
     T: Encode,
 {
-    type Output = Completed;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Completed> {
-        let this = self.get_mut();
-        let _entered = this.runtime.enter();
-        let mut completed = Completed::default();
-        match guard(|| poll_slot(&mut this.slot, cx, &mut completed)) {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(())) => {}
-            Err(panic) => {
-                completed = Completed::from(panic);
-                empty(&mut this.slot);
-            }
-        }
-        Poll::Ready(completed)
-    }
-}
-
-impl<Fut> Drop for PendingEntry<Fut> {
-    fn drop(&mut self) {
+    fn poll(&mut self, cx: &mut Context<'_>, completed: &mut Completed) -> Poll<()> {
         let _entered = self.runtime.enter();
-        empty(&mut self.slot);
+        go_on(&mut self.future, cx, completed)
+    }
+
+    fn end(mut self: Box<Self>) {
+        if self.future.is_some() {
+            let _entered = self.runtime.enter();
+            empty(&mut self.future);
+        }
+        Spare::give_back(self, |call| call.home.as_deref());
     }
 }
 
 /// Polls the future; when it is ready, drops it and settles its result.
-fn poll_slot<Fut, T>(slot: &mut FutureSlot<Fut>, cx: &mut Context<'_>, completed: &mut Completed) -> Poll<()>
+fn go_on<Fut, T>(slot: &mut FutureSlot<Fut>, cx: &mut Context<'_>, completed: &mut Completed) -> Poll<()>
 where
     Fut: Future<Output = Result<T>>,
     T: Encode,
 {
-    let Some(future) = slot.as_mut().as_pin_mut() else {
-        *completed = Completed::fault(Status::Failed, "polled again after it was done");
-        return Poll::Ready(());
-    };
+    let Some(future) = slot.as_mut().as_pin_mut() else { return Poll::Ready(()) };
     let Poll::Ready(result) = future.poll(cx) else { return Poll::Pending };
     slot.set(None);
     settle(result, completed);

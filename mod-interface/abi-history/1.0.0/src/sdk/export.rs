@@ -1,7 +1,7 @@
 use async_ffi::FfiFuture;
 
-use super::{ModApi, Result, entry::PendingEntry, runtime::RuntimeHandle};
-use crate::abi::{Completed, Frame, silence_panics};
+use super::{ModApi, Result, entry::Call, runtime::RuntimeHandle};
+use crate::abi::{Completed, Frame, Pending, silence_panics};
 
 /// Runs a factory. For the expansion of [`crate::export_mod!`].
 pub fn start<F, Fut>(frame: Frame, factory: F, runtime: RuntimeHandle) -> FfiFuture<Completed>
@@ -12,7 +12,8 @@ where
     silence_panics();
     let api = ModApi::new(frame, runtime.clone());
     // The factory is called at the first poll, and so under the guard.
-    FfiFuture::new(PendingEntry::new(async move { factory(api).await }, runtime))
+    let call = Call::of(Some(async move { factory(api).await }), runtime);
+    FfiFuture::new(Pending::new(Box::new(call)))
 }
 
 /// Makes the library a mod: exports its root module, and the metadata that is read before it is loaded.

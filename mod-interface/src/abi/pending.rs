@@ -1,0 +1,185 @@
+use std::{
+    future::Future,
+    pin::Pin,
+    ptr,
+    task::{Context, Poll},
+};
+
+use abi_stable::StableAbi;
+use async_ffi::{ContextExt, FfiContext};
+
+use super::{Completed, Status, guard};
+
+/// What is left of an entry whose answer is not there yet. The mod's side implements it.
+pub trait Rest: Send + 'static {
+    /// Goes on; when it is ready, the answer is in `completed`, and it is ended.
+    fn poll(&mut self, cx: &mut Context<'_>, completed: &mut Completed) -> Poll<()>;
+
+    /// Ends it, answered or given up. Its memory may be used for another.
+    fn end(self: Box<Self>);
+}
+
+/// A [`Rest`], polled from the other side. Unlike a boxed future it does not say where its memory comes from.
+#[repr(C)]
+#[derive(StableAbi)]
+pub struct Pending {
+    /// Null when it is over.
+    rest: *mut (),
+    /// Ends it, unless it returns [`Status::Pending`].
+    poll: unsafe extern "C" fn(rest: *mut (), cx: &mut FfiContext<'_>, completed: &mut Completed) -> u32,
+    end: unsafe extern "C" fn(rest: *mut ()),
+}
+
+// SAFETY: what is behind the pointer is `Send` (required by `Rest`), and owned.
+unsafe impl Send for Pending {}
+
+impl Pending {
+    /// Makes `rest` pollable from the other side.
+    pub fn new<R: Rest>(rest: Box<R>) -> Self {
+        Self { rest: Box::into_raw(rest).cast(), poll: poll::<R>, end: end::<R> }
+    }
+
+    /// Goes on; the status and the answer are in `completed` when it is ready. It is over then: polled again, it
+    /// has failed.
+    #[inline]
+    pub fn poll_into(&mut self, cx: &mut Context<'_>, completed: &mut Completed) -> Poll<()> {
+        if self.is_over() {
+            *completed = Completed::fault(Status::Failed, "polled again after it was done");
+            return Poll::Ready(());
+        }
+        // SAFETY: the function and the pointer were made together by `new`, and it is not over.
+        let status = cx.with_ffi_context(|cx| unsafe { (self.poll)(self.rest, cx, completed) });
+        if status == Status::Pending as u32 {
+            return Poll::Pending;
+        }
+        self.rest = ptr::null_mut();
+        completed.status = status;
+        Poll::Ready(())
+    }
+
+    /// Whether it was answered: nothing of the mod's is left.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.rest.is_null()
+    }
+}
+
+impl Future for Pending {
+    type Output = Completed;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Completed> {
+        let mut completed = Completed::default();
+        self.poll_into(cx, &mut completed).map(|()| completed)
+    }
+}
+
+impl Drop for Pending {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.is_over() {
+            // SAFETY: as in `poll_into`.
+            unsafe { (self.end)(self.rest) }
+        }
+    }
+}
+
+unsafe extern "C" fn poll<R: Rest>(rest: *mut (), cx: &mut FfiContext<'_>, completed: &mut Completed) -> u32 {
+    // SAFETY: `Pending::new` alone passes this function on, with a box of this type that it owns.
+    let polled = guard(|| cx.with_context(|cx| unsafe { &mut *rest.cast::<R>() }.poll(cx, completed)));
+    match polled {
+        Ok(Poll::Pending) => return Status::Pending as u32,
+        Ok(Poll::Ready(())) => {}
+        Err(panic) => *completed = Completed::from(panic),
+    }
+    // SAFETY: as above; whoever called it does so no more.
+    unsafe { end::<R>(rest) };
+    completed.status
+}
+
+unsafe extern "C" fn end<R: Rest>(rest: *mut ()) {
+    // SAFETY: as in `poll`, and called once.
+    let rest = unsafe { Box::from_raw(rest.cast::<R>()) };
+    let _told_nobody = guard(|| rest.end());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering::Relaxed},
+        },
+        task::Waker,
+    };
+
+    use super::*;
+
+    /// Pending so many times; counts how often it was ended, and panics where it is told to.
+    struct Counts {
+        left: usize,
+        panics: bool,
+        ended: Arc<AtomicUsize>,
+    }
+
+    impl Rest for Counts {
+        fn poll(&mut self, _: &mut Context<'_>, completed: &mut Completed) -> Poll<()> {
+            if self.left > 0 {
+                self.left -= 1;
+                return Poll::Pending;
+            }
+            assert!(!self.panics, "polled");
+            completed.answer.flags = 7;
+            Poll::Ready(())
+        }
+
+        fn end(self: Box<Self>) {
+            self.ended.fetch_add(1, Relaxed);
+            assert!(!self.panics, "ended");
+        }
+    }
+
+    fn pending(left: usize, panics: bool) -> (Pending, Arc<AtomicUsize>) {
+        crate::abi::silence_panics();
+        let ended = Arc::new(AtomicUsize::new(0));
+        (Pending::new(Box::new(Counts { left, panics, ended: Arc::clone(&ended) })), ended)
+    }
+
+    fn poll_once(pending: &mut Pending) -> Poll<Completed> {
+        Pin::new(pending).poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn it_is_ended_once_with_its_answer() {
+        let (mut rest, ended) = pending(1, false);
+        assert_eq!((poll_once(&mut rest), ended.load(Relaxed), rest.is_over()), (Poll::Pending, 0, false));
+        let answered = Completed {
+            answer: super::super::Answer { flags: 7, ..Default::default() },
+            ..Default::default()
+        };
+        assert_eq!(
+            (poll_once(&mut rest), ended.load(Relaxed), rest.is_over()),
+            (Poll::Ready(answered), 1, true)
+        );
+        let again = Completed::fault(Status::Failed, "polled again after it was done");
+        assert_eq!(poll_once(&mut rest), Poll::Ready(again));
+        drop(rest);
+        assert_eq!(ended.load(Relaxed), 1);
+    }
+
+    #[test]
+    fn it_is_ended_once_when_it_is_given_up() {
+        let (rest, ended) = pending(1, true);
+        drop(rest);
+        assert_eq!((ended.load(Relaxed), Arc::strong_count(&ended)), (1, 1));
+    }
+
+    #[test]
+    fn one_that_panics_is_ended_once_and_says_so() {
+        let (mut rest, ended) = pending(0, true);
+        let Poll::Ready(completed) = poll_once(&mut rest) else { panic!("pending") };
+        assert_eq!(completed.status, Status::Panicked as u32);
+        assert!(completed.fault_text().starts_with("polled at "), "{}", completed.fault_text());
+        drop(rest);
+        assert_eq!((ended.load(Relaxed), Arc::strong_count(&ended)), (1, 1));
+    }
+}
