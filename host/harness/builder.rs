@@ -21,7 +21,9 @@ use crate::{
     builtin,
     events::{EventBus, EventSink},
     mod_host::{BuiltIn, LeftOut, Lookup, ModHost, ModHostConfig, Plan, Planned, ProjectMods, host_facts},
-    providers::{Provider, Providers, RetryPolicy, openai::OpenAi, openai::OpenAiConfig, scripted::Scripted},
+    providers::{
+        Access, Provider, Providers, RetryPolicy, anthropic::Anthropic, openai::OpenAi, scripted::Scripted,
+    },
     settings::{self, Places, Settings},
     tools::{self, Tool, ToolSet},
     ui::{Headless, Ui},
@@ -37,8 +39,10 @@ const OWN_TOOLS: &str = "cmd";
 /// How the models outside are reached: comes in as a value, never read from the environment here.
 #[derive(Debug, Clone, Default)]
 pub struct ModelAccess {
-    /// The OpenAI-compatible endpoint.
-    pub openai: OpenAiConfig,
+    /// `OPENAI_BASE_URL` and `OPENAI_API_KEY`: an OpenAI-compatible endpoint.
+    pub openai: Access,
+    /// `ANTHROPIC_BASE_URL` and `ANTHROPIC_API_KEY`.
+    pub anthropic: Access,
 }
 
 /// Puts a [`Harness`] together.
@@ -273,6 +277,7 @@ impl HarnessBuilder {
     fn models(&mut self, places: &Places) -> Result<(Models, ModelChoice), Error> {
         let providers = Providers::new();
         providers.add(Arc::new(OpenAi::new(self.access.openai.clone())))?;
+        providers.add(Arc::new(Anthropic::new(self.access.anthropic.clone())))?;
         providers.add(Arc::new(Scripted::new(places.cwd.as_path())))?;
         for provider in self.providers.drain(..) {
             providers.add(provider)?;

@@ -19,14 +19,15 @@
 //! without content then says that what came so far counts no longer; the pieces of the next attempt
 //! follow. A call that fails, or is interrupted, just ends: there is no event for that here.
 
+pub mod anthropic;
 mod assembly;
 mod client;
-mod http;
+mod endpoint;
 pub mod openai;
 mod resolve;
 mod retry;
 pub mod scripted;
-mod sse;
+mod signature;
 
 #[cfg(test)]
 mod fixture;
@@ -37,6 +38,7 @@ use futures::stream::BoxStream;
 use mod_interface::types::{Effort, Message, ToolSpec, Usage};
 
 pub use client::{CallError, ModelClient, ModelResponse};
+pub use endpoint::Access;
 pub use resolve::{Providers, ProvidersError};
 pub use retry::{MAX_RETRY_AFTER, RetryPolicy};
 
@@ -77,6 +79,8 @@ pub enum ModelEvent {
     },
     /// A piece of the JSON text of the last tool call's input.
     ToolInput(String),
+    /// The open block is complete: what follows begins another. It may be left out where that is plain.
+    BlockEnd,
     /// The connection is alive, there is just nothing to tell: no one hears of it.
     Alive,
     /// The response is complete. A stream that ends without it was cut off.

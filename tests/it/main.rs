@@ -3,6 +3,7 @@
 // The lint knows test functions, but not the functions that they share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod anthropic;
 mod architecture;
 #[cfg(target_os = "linux")]
 mod bad_files;
