@@ -22,7 +22,8 @@ use crate::{
     events::{EventBus, EventSink},
     mod_host::{BuiltIn, LeftOut, Lookup, ModHost, ModHostConfig, Plan, Planned, ProjectMods, host_facts},
     providers::{
-        Access, Provider, Providers, RetryPolicy, anthropic::Anthropic, openai::OpenAi, scripted::Scripted,
+        Access, Provider, Providers, RetryPolicy, anthropic::Anthropic, openai::OpenAi,
+        openai::responses::Responses, scripted::Scripted,
     },
     settings::{self, Places, Settings},
     tools::{self, Tool, ToolSet},
@@ -277,6 +278,7 @@ impl HarnessBuilder {
     fn models(&mut self, places: &Places) -> Result<(Models, ModelChoice), Error> {
         let providers = Providers::new();
         providers.add(Arc::new(OpenAi::new(self.access.openai.clone())))?;
+        providers.add(Arc::new(Responses::new(self.access.openai.clone())))?;
         providers.add(Arc::new(Anthropic::new(self.access.anthropic.clone())))?;
         providers.add(Arc::new(Scripted::new(places.cwd.as_path())))?;
         for provider in self.providers.drain(..) {

@@ -45,6 +45,7 @@ mod observers;
 mod odd_calls;
 mod openai;
 mod openai_cmd;
+mod openai_responses;
 #[cfg(target_os = "linux")]
 mod packages;
 #[cfg(target_os = "linux")]

@@ -31,14 +31,13 @@ fn no_model() {
 
 #[test]
 fn a_model_name_without_provider() {
-    let message =
-        "a model is named provider/model, with one of the providers openai, anthropic, scripted, got: gpt-x";
+    let message = "a model is named provider/model, with one of the providers openai, openai-responses, anthropic, scripted, got: gpt-x";
     fails_to_start(&Start::new(), &["--model", "gpt-x"], message);
 }
 
 #[test]
 fn a_model_of_a_provider_that_is_not_there() {
-    let message = "there is no such model provider, only openai, anthropic, scripted (did you mean openai/gpt-x?), got: opnai/gpt-x";
+    let message = "there is no such model provider, only openai, openai-responses, anthropic, scripted (did you mean openai/gpt-x?), got: opnai/gpt-x";
     fails_to_start(&Start::new(), &["--model", "opnai/gpt-x"], message);
 }
 

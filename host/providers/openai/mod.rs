@@ -1,7 +1,8 @@
-//! OpenAI's Chat Completions, and everything that speaks the same.
+//! OpenAI's Chat Completions, and everything that speaks the same. `openai-responses` is the newer API.
 
 mod chunk;
 mod request;
+pub mod responses;
 
 use self::chunk::Decoder;
 use super::{
