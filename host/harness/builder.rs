@@ -3,7 +3,6 @@ use std::{
     num::NonZeroU32,
     path::PathBuf,
     sync::Arc,
-    time::Duration,
 };
 
 use mod_interface::types::{NoticeLevel, PermissionMode};
@@ -22,8 +21,8 @@ use crate::{
     events::{EventBus, EventSink},
     mod_host::{BuiltIn, LeftOut, Lookup, ModHost, ModHostConfig, Plan, Planned, ProjectMods, host_facts},
     providers::{
-        Access, Provider, Providers, RetryPolicy, anthropic::Anthropic, openai::OpenAi,
-        openai::responses::Responses, scripted::Scripted,
+        Access, Provider, Providers, anthropic::Anthropic, openai::OpenAi, openai::responses::Responses,
+        scripted::Scripted,
     },
     settings::{self, Places, Settings},
     tools::{self, Tool, ToolSet},
@@ -188,7 +187,7 @@ impl HarnessBuilder {
         self
     }
 
-    /// Adds a provider behind the built-in ones.
+    /// Adds a provider ahead of those of mods, the built-in ones too.
     #[must_use]
     pub fn provider(mut self, provider: Arc<dyn Provider>) -> Self {
         self.providers.push(provider);
@@ -227,14 +226,17 @@ impl HarnessBuilder {
         let places = self.places.take().ok_or(Error::NoPlaces)?;
         let bus = EventBus::new();
         self.sinks.drain(..).for_each(|sink| bus.add(sink));
-        let (models, choice) = self.models(&places)?;
+        let model = self.model.take().or_else(|| self.settings.model.clone()).ok_or(Error::NoModel)?;
+        let providers = self.providers(&places)?;
         let permissions = self.permissions(&places, &bus)?;
         let subagents = Arc::new(Subagents::default());
         let tools = self.tool_set(&subagents)?;
-        let mods = Arc::new(self.mod_host(&places, &bus, &tools));
+        let mods = Arc::new(self.mod_host(&places, &bus, &tools, &providers));
         mods.tell_last_places();
         let loading = self.cancel.run_until_cancelled(self.load(&mods, &places));
         let loaded = loading.await.ok_or(Error::Interrupted)??;
+        // It may be a mod's.
+        providers.resolve(&model)?;
         for told in rules::idle(permissions.rules(), &tools, places.user_home.is_some()) {
             bus.main().notice(NoticeLevel::Warning, told);
         }
@@ -246,8 +248,8 @@ impl HarnessBuilder {
         let config = Arc::new(AgentConfig {
             emitter: bus.main(),
             cwd: Arc::clone(&cwd),
-            model: Arc::new(models),
-            choice: Arc::new(choice),
+            model: Arc::new(Models::new(providers, &self.settings.api)),
+            choice: Arc::new(ModelChoice::new(model, None)),
             tools: Arc::new(Tools(tools)),
             mods: Arc::clone(&mods) as _,
             permissions: Arc::new(permissions),
@@ -275,24 +277,15 @@ impl HarnessBuilder {
         Ok(harness)
     }
 
-    fn models(&mut self, places: &Places) -> Result<(Models, ModelChoice), Error> {
+    /// The providers that no mod adds: their ids are taken when mods load.
+    fn providers(&mut self, places: &Places) -> Result<Providers, Error> {
         let providers = Providers::new();
+        providers.add(Arc::new(Scripted::new(places.cwd.as_path())))?;
         providers.add(Arc::new(OpenAi::new(self.access.openai.clone())))?;
         providers.add(Arc::new(Responses::new(self.access.openai.clone())))?;
         providers.add(Arc::new(Anthropic::new(self.access.anthropic.clone())))?;
-        providers.add(Arc::new(Scripted::new(places.cwd.as_path())))?;
-        for provider in self.providers.drain(..) {
-            providers.add(provider)?;
-        }
-        let model = self.model.take().or_else(|| self.settings.model.clone()).ok_or(Error::NoModel)?;
-        providers.resolve(&model)?;
-        let (api, standard) = (&self.settings.api, RetryPolicy::default());
-        let retry = RetryPolicy {
-            max_attempts: api.max_attempts.map_or(standard.max_attempts, NonZeroU32::get),
-            base_delay: api.base_delay_ms.map_or(standard.base_delay, Duration::from_millis),
-            ..standard
-        };
-        Ok((Models { providers, retry }, ModelChoice::new(model, None)))
+        self.providers.drain(..).try_for_each(|provider| providers.add(provider))?;
+        Ok(providers)
     }
 
     fn permissions(&mut self, places: &Places, bus: &EventBus) -> Result<Permissions, Error> {
@@ -322,11 +315,18 @@ impl HarnessBuilder {
         Ok(Arc::new(set))
     }
 
-    fn mod_host(&mut self, places: &Places, bus: &EventBus, tools: &Arc<ToolSet>) -> ModHost {
+    fn mod_host(
+        &mut self,
+        places: &Places,
+        bus: &EventBus,
+        tools: &Arc<ToolSet>,
+        providers: &Providers,
+    ) -> ModHost {
         ModHost::new(ModHostConfig {
             bus: bus.clone(),
             ui: self.ui.take().unwrap_or_else(|| Arc::new(Headless)),
             tools: Arc::clone(tools),
+            providers: providers.clone(),
             cwd: places.cwd.as_path().into(),
             options: std::mem::take(&mut self.options),
             hook_timeout: self.settings.mods.hook_timeout(),

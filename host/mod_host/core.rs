@@ -24,6 +24,7 @@ use super::{
     log::Log,
     observers::Observer,
     options::Options,
+    provider::ModProvider,
     registrations::{Channels, Observers, Refusal, Registrations, What},
     timing::Timings,
     tool::ModTool,
@@ -31,6 +32,7 @@ use super::{
 use crate::{
     events::EventBus,
     hooks::{Handlers, HookHandler},
+    providers::{Provider, Providers},
     tools::{Tool, ToolSet},
     ui::{Headless, Ui},
 };
@@ -49,6 +51,8 @@ pub struct ModHostConfig {
     pub ui: Arc<dyn Ui>,
     /// The tools of the harness; mods add theirs.
     pub tools: Arc<ToolSet>,
+    /// The models of the harness; mods add theirs.
+    pub providers: Providers,
     /// The workspace root.
     pub cwd: Arc<Path>,
     /// The values of `--mod-option`.
@@ -75,6 +79,7 @@ impl ModHostConfig {
             bus: EventBus::new(),
             ui: Arc::new(Headless),
             tools: Arc::default(),
+            providers: Providers::new(),
             cwd: cwd.into(),
             options: BTreeMap::new(),
             hook_timeout: None,
@@ -103,6 +108,7 @@ pub(crate) struct Core {
     pub(crate) timings: Option<Arc<Timings>>,
     registrations: Registrations,
     tools: Arc<ToolSet>,
+    providers: Providers,
     options: Options,
     hook_timeout: Option<Duration>,
     log: Log,
@@ -128,6 +134,7 @@ impl Core {
             timings: config.time_hooks.then(Arc::default),
             registrations: Registrations::default(),
             tools: config.tools,
+            providers: config.providers,
             options: Options::new(config.options),
             hook_timeout: config.hook_timeout,
             log: Log::new(config.log_file),
@@ -211,6 +218,27 @@ impl Core {
         }
     }
 
+    /// Adds a provider. One that cannot be added is told, and the mod goes on without it.
+    pub(crate) fn add_provider(
+        &self,
+        owner: &Arc<ModIdentity>,
+        provider: ModProvider,
+    ) -> Result<u64, String> {
+        let place = format!("provider:{}", provider.id());
+        if let Err(refused) = provider.check() {
+            return Ok(self.refuse(owner, &place, &refused));
+        }
+        let provider: Arc<dyn Provider> = Arc::new(provider);
+        if let Err(refused) = self.providers.add(Arc::clone(&provider)) {
+            return Ok(self.refuse(owner, &place, &refused.to_string()));
+        }
+        let added = self.register(owner, What::Provider(Arc::clone(&provider)));
+        if added.is_err() {
+            self.providers.remove(&provider);
+        }
+        added
+    }
+
     /// Adds a tool. One that cannot be added is told, and the mod goes on without it.
     pub(crate) fn add_tool(&self, owner: &Arc<ModIdentity>, tool: ModTool) -> Result<u64, String> {
         let place = format!("tool:{}", tool.spec().name);
@@ -250,8 +278,10 @@ impl Core {
 
     fn undo(&self, removed: Vec<What>) {
         for what in &removed {
-            if let What::Tool(tool) = what {
-                self.tools.remove(tool);
+            match what {
+                What::Tool(tool) => drop(self.tools.remove(tool)),
+                What::Provider(provider) => self.providers.remove(provider),
+                _ => {}
             }
         }
     }

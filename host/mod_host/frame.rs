@@ -13,7 +13,10 @@ use mod_interface::{
 };
 use serde::Serialize;
 
-use super::{Core, HARNESS_GONE, channels::BusMessage, clock::Clock, identity::ModIdentity, services};
+use super::{
+    Core, HARNESS_GONE, channels::BusMessage, clock::Clock, identity::ModIdentity,
+    provider::ProviderQuestion, services,
+};
 use crate::{
     hooks::{HookFault, HookInput, Subject, ToolCallInput},
     tools::ToolContext,
@@ -34,6 +37,8 @@ pub(crate) enum Question {
     Bus(Arc<BusMessage>),
     /// To run its tool.
     Tool(Arc<ToolQuestion>),
+    /// To be ready, or to answer, as a provider.
+    Provider(Arc<ProviderQuestion>),
     /// To run its command, with what was typed behind its name.
     Command(Arc<String>),
 }
@@ -147,7 +152,7 @@ impl ModFrame {
             Question::Event(event) => &event.agent_id,
             Question::Bus(message) => &message.agent_id,
             Question::Tool(call) => &call.ctx.agent_id,
-            Question::None | Question::Factory | Question::Command(_) => "",
+            Question::None | Question::Factory | Question::Provider(_) | Question::Command(_) => "",
         }
     }
 
@@ -160,6 +165,9 @@ impl ModFrame {
     }
 
     fn reason(&self) -> &'static str {
+        if let Question::Provider(question) = &self.question {
+            return question.what;
+        }
         match self.subject() {
             Some(Subject::Stop { stop_reason, .. }) => stop_reason.as_str(),
             Some(Subject::Session(SessionChange::Start(SessionStartSource::Startup))) => "startup",
@@ -179,6 +187,9 @@ impl ModFrame {
     }
 
     fn messages(&self) -> &[Arc<Message>] {
+        if let Question::Provider(question) = &self.question {
+            return &question.messages;
+        }
         match self.hook().map(|input| (&input.subject, &input.state)) {
             Some((Subject::Context(messages), _)) => messages,
             Some((_, state)) => &state.messages,
@@ -280,6 +291,7 @@ impl FrameHost for ModFrame {
             (JsonField::RunResult, Some(Subject::RunEnd(result))) => json(&**result),
             (JsonField::Data, _) => match &self.question {
                 Question::Bus(message) => Some(message.data.to_string()),
+                Question::Provider(question) => Some(question.json.clone()),
                 _ => None,
             },
             (JsonField::Event, _) => match &self.question {

@@ -10,6 +10,7 @@ use mod_interface::types::EventKind;
 use super::{channels::Channel, commands::ModCommand, identity::ModIdentity, observers::Observer};
 use crate::{
     hooks::{Handlers, HookHandler},
+    providers::Provider,
     tools::Tool,
 };
 
@@ -26,6 +27,7 @@ pub(crate) enum What {
     Channel(Arc<Channel>),
     Command(Arc<ModCommand>),
     Tool(Arc<dyn Tool>),
+    Provider(Arc<dyn Provider>),
 }
 
 struct Row {
@@ -166,7 +168,7 @@ impl Registrations {
                 What::Channel(channel) => {
                     channels.entry(Arc::clone(channel.name())).or_default().push(Arc::clone(channel));
                 }
-                What::Command(_) | What::Tool(_) => {}
+                What::Command(_) | What::Tool(_) | What::Provider(_) => {}
             }
         }
         *self.handlers.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Handlers::new(hooks));

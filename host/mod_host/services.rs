@@ -6,7 +6,7 @@ use std::{path::PathBuf, sync::Arc};
 use futures::future::BoxFuture;
 use mod_interface::{
     abi::{Callable, HookObject, INTERFACE},
-    types::{EventKind, EventPayload, NoticeLevel, ToolSpec},
+    types::{EventKind, EventPayload, NoticeLevel, ProviderSpec, ToolSpec},
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Core, adapter::HookAdapter, channels, channels::Channel, clock::Wait, commands::ModCommand,
-    frame::Question, identity::ModIdentity, observers::Observer, tool::ModTool,
+    frame::Question, identity::ModIdentity, observers::Observer, provider, provider::ModProvider,
+    tool::ModTool,
 };
 use crate::{
     events::Emitter,
@@ -44,7 +45,9 @@ impl Asker {
             Question::Event(event) => self.core.bus.emitter(Arc::clone(&event.agent_id)),
             Question::Bus(message) => self.core.bus.emitter(Arc::clone(&message.agent_id)),
             Question::Tool(call) => self.core.bus.emitter(Arc::clone(&call.ctx.agent_id)),
-            Question::None | Question::Factory | Question::Command(_) => self.core.bus.main(),
+            Question::None | Question::Factory | Question::Provider(_) | Question::Command(_) => {
+                self.core.bus.main()
+            }
         }
     }
 
@@ -119,6 +122,7 @@ pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
             let name: Name = parse(service, args)?;
             return Ok(json!(core.option(&asker.owner, &name.name)).to_string());
         }
+        "model.push" => return Ok(provider::asked(asker)?.push_now(bounded(service, args)?)?.to_string()),
         "progress" => parse(service, args).and_then(|text: Text| progress(asker, &cut(text.message))),
         _ => Err(unknown(service)),
     }?;
@@ -151,6 +155,10 @@ pub(crate) fn later(
             let answer = ui.input(&ask.title, ask.placeholder.as_deref());
             Box::pin(async move { Ok(json!(answer.await)) })
         }
+        "model.push" => {
+            let (question, pieces) = (provider::asked(&asker)?, bounded(service, args)?.to_owned());
+            Box::pin(async move { question.push(&pieces).await.map(|()| json!(true)) })
+        }
         _ => return Err(unknown(service)),
     };
     let task = AbortOnDrop(asker.core.runtime.spawn(async move {
@@ -171,6 +179,10 @@ pub(crate) fn add(asker: &Asker, kind: &str, spec: &str, callable: Callable) -> 
         "tool" => {
             let spec: ToolSpec = parse(kind, spec)?;
             core.add_tool(owner, ModTool::new(core, owner, spec, callable))
+        }
+        "provider" => {
+            let spec: ProviderSpec = parse(kind, spec)?;
+            core.add_provider(owner, ModProvider::new(core, owner, spec, callable))
         }
         "command" => core.add_command(owner, ModCommand::new(core, owner, parse(kind, spec)?, callable)),
         "event" => {
@@ -213,13 +225,18 @@ pub(crate) fn add_hooks(asker: &Asker, spec: &str, hooks: HookObject) -> Result<
 }
 
 fn parse<T: DeserializeOwned>(service: &str, args: &str) -> Result<T, String> {
+    serde_json::from_str(bounded(service, args)?)
+        .map_err(|error| format!("bad arguments for {service}: {error}"))
+}
+
+fn bounded<'a>(service: &str, args: &'a str) -> Result<&'a str, String> {
     if args.len() > MAX_ARGS {
         return Err(format!(
             "too much for {service}, expected at most {MAX_ARGS} bytes, got: {}",
             args.len()
         ));
     }
-    serde_json::from_str(args).map_err(|error| format!("bad arguments for {service}: {error}"))
+    Ok(args)
 }
 
 /// A text, or its start and how much more there was.

@@ -35,7 +35,7 @@ mod fixture;
 use std::{sync::Arc, time::Duration};
 
 use futures::stream::BoxStream;
-use mod_interface::types::{Effort, Message, ToolSpec, Usage};
+use mod_interface::types::{Effort, Message, ModelInfo, ToolSpec, Usage};
 
 pub use client::{CallError, ModelClient, ModelResponse};
 pub use endpoint::Access;
@@ -44,7 +44,7 @@ pub use retry::{MAX_RETRY_AFTER, RetryPolicy};
 
 /// The most that one response may hold, in bytes, so that a server cannot fill the memory. No model says as
 /// much.
-const MAX_RESPONSE_BYTES: usize = 16 << 20;
+pub(crate) const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
 /// One call of a model.
 #[derive(Debug, Clone)]
@@ -99,6 +99,11 @@ pub type ModelStream = BoxStream<'static, Result<ModelEvent, ProviderError>>;
 pub trait Provider: Send + Sync {
     /// The name before the slash in `provider/model`.
     fn id(&self) -> &str;
+
+    /// The models that it says it has. Where it says none, any name is taken for one.
+    fn models(&self) -> &[ModelInfo] {
+        &[]
+    }
 
     /// Makes sure, before a run starts, that `model` can be called: that there is a key, or a file.
     ///

@@ -58,6 +58,7 @@ mod packages_npm;
 mod packages_signed;
 mod print_mode;
 mod print_permissions;
+mod providers;
 #[cfg(target_os = "linux")]
 mod registration;
 mod resume;

@@ -29,7 +29,7 @@ fn every_command_prints_one_json_value() {
     let hash = |version| hash_bytes(versioned(1, version).bytes()).sha256;
     let added = |version: &str, previous: Value| {
         let registered =
-            json!({ "channels": [], "commands": ["numbered-001"], "events": [], "hooks": [], "tools": [] });
+            json!({ "channels": [], "providers": [], "commands": ["numbered-001"], "events": [], "hooks": [], "tools": [] });
         json!({
             "package": "file:numbered-001", "version": version, "previous": previous, "scope": "user",
             "folder": "DIR/home", "warnings": [], "trusted": true,

@@ -17,6 +17,7 @@ mod exec;
 mod export;
 mod hooks;
 mod mod_api;
+mod provider;
 mod runtime;
 mod services;
 mod tool;
@@ -37,6 +38,7 @@ pub use exec::{Exec, ExecOutput};
 pub use export::start;
 pub use hooks::Hooks;
 pub use mod_api::{ModApi, Registration};
+pub use provider::{ModelError, ModelRequest, ModelSink, Provider, ProviderBuilder};
 #[doc(hidden)]
 pub use runtime::RuntimeHandle;
 pub use services::LogLevel;

@@ -29,7 +29,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Whether it was accepted. Only a tool or a command can be refused.
+    /// Whether it was accepted. Only a tool, a command or a provider can be refused.
     pub fn is_active(&self) -> bool {
         self.id != 0
     }
@@ -160,6 +160,10 @@ impl ModApi {
         &self.frame
     }
 
+    pub(super) fn runtime(&self) -> &RuntimeHandle {
+        &self.runtime
+    }
+
     /// Registers something that is told synchronously.
     pub(super) fn listen(
         &self,
@@ -174,7 +178,7 @@ impl ModApi {
         self.add(kind, spec, Callable::new(Box::new(SyncEntry::new(call, self.runtime.clone()))))
     }
 
-    fn add(&self, kind: &str, spec: &Value, callable: Callable) -> Result<Registration> {
+    pub(super) fn add(&self, kind: &str, spec: &Value, callable: Callable) -> Result<Registration> {
         self.registered(self.frame.add(kind, &spec.to_string(), callable))
     }
 

@@ -6,6 +6,7 @@
 mod event;
 mod hook;
 mod message;
+mod model;
 mod outcome;
 mod permission;
 mod state;
@@ -15,6 +16,7 @@ mod usage;
 pub use event::{AgentEvent, EventKind, EventPayload, HookPhase, NoticeLevel, RecoveryKind};
 pub use hook::{Hook, HookSet};
 pub use message::{ContentBlock, ImageSource, Message, MessageError, MessageSource, Role};
+pub use model::{ModelDone, ModelFailure, ModelInfo, ModelOutcome, ModelPiece, ModelQuestion, ProviderSpec};
 pub use outcome::{
     AfterToolCall, BeforeToolCall, CommandOutcome, Effort, EffortChange, HookOutcome, MessageEdit, NextTurn,
     SessionChange, StatePatch, StopDecision, TransformInput,
