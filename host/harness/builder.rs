@@ -9,8 +9,15 @@ use mod_interface::types::{NoticeLevel, PermissionMode};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Error, Harness, Recorded, agent_tool::AgentTool, loaded, model::Models, prompt::system_prompt,
-    recording::Recording, rules, toolbox::Tools,
+    Error, Harness, Recorded,
+    access::{ModelAccess, is_known, note_turned_off},
+    agent_tool::AgentTool,
+    loaded,
+    model::Models,
+    prompt::system_prompt,
+    recording::Recording,
+    rules,
+    toolbox::Tools,
 };
 use crate::{
     agent::{
@@ -20,10 +27,7 @@ use crate::{
     builtin,
     events::{EventBus, EventSink},
     mod_host::{BuiltIn, LeftOut, Lookup, ModHost, ModHostConfig, Plan, Planned, ProjectMods, host_facts},
-    providers::{
-        Access, Provider, Providers, anthropic::Anthropic, openai::OpenAi, openai::responses::Responses,
-        scripted::Scripted,
-    },
+    providers::{Provider, Providers, scripted::Scripted},
     settings::{self, Places, Settings},
     tools::{self, Tool, ToolSet},
     ui::{Headless, Ui},
@@ -35,15 +39,6 @@ const UNTRUSTED: &str = "a mod of the project is new, or not what it was when th
 
 /// Who made a tool that no mod made.
 const OWN_TOOLS: &str = "cmd";
-
-/// How the models outside are reached: comes in as a value, never read from the environment here.
-#[derive(Debug, Clone, Default)]
-pub struct ModelAccess {
-    /// `OPENAI_BASE_URL` and `OPENAI_API_KEY`: an OpenAI-compatible endpoint.
-    pub openai: Access,
-    /// `ANTHROPIC_BASE_URL` and `ANTHROPIC_API_KEY`.
-    pub anthropic: Access,
-}
 
 /// Puts a [`Harness`] together.
 #[derive(Default)]
@@ -233,10 +228,8 @@ impl HarnessBuilder {
         let tools = self.tool_set(&subagents)?;
         let mods = Arc::new(self.mod_host(&places, &bus, &tools, &providers));
         mods.tell_last_places();
-        let loading = self.cancel.run_until_cancelled(self.load(&mods, &places));
+        let loading = self.cancel.run_until_cancelled(self.load(&mods, &places, &providers, &model));
         let loaded = loading.await.ok_or(Error::Interrupted)??;
-        // It may be a mod's.
-        providers.resolve(&model)?;
         for told in rules::idle(permissions.rules(), &tools, places.user_home.is_some()) {
             bus.main().notice(NoticeLevel::Warning, told);
         }
@@ -281,9 +274,6 @@ impl HarnessBuilder {
     fn providers(&mut self, places: &Places) -> Result<Providers, Error> {
         let providers = Providers::new();
         providers.add(Arc::new(Scripted::new(places.cwd.as_path())))?;
-        providers.add(Arc::new(OpenAi::new(self.access.openai.clone())))?;
-        providers.add(Arc::new(Responses::new(self.access.openai.clone())))?;
-        providers.add(Arc::new(Anthropic::new(self.access.anthropic.clone())))?;
         self.providers.drain(..).try_for_each(|provider| providers.add(provider))?;
         Ok(providers)
     }
@@ -322,6 +312,7 @@ impl HarnessBuilder {
         tools: &Arc<ToolSet>,
         providers: &Providers,
     ) -> ModHost {
+        self.access.tell(&mut self.options, &self.settings.mods);
         ModHost::new(ModHostConfig {
             bus: bus.clone(),
             ui: self.ui.take().unwrap_or_else(|| Arc::new(Headless)),
@@ -342,7 +333,14 @@ impl HarnessBuilder {
         &self,
         mods: &ModHost,
         places: &Places,
+        providers: &Providers,
+        model: &str,
     ) -> Result<Vec<crate::mod_host::LoadWarning>, Error> {
+        let disabled = |name: &str| self.settings.mods.disabled_by(name).is_some();
+        let roots = || builtin::roots().into_iter().chain(self.built_ins.iter().copied());
+        let built_ins = mods.load(Plan::default().with_built_ins(roots()), disabled).await?;
+        note_turned_off(providers, &built_ins.disabled);
+        let model_is_known = is_known(providers, model)?;
         let lookup = Lookup {
             places,
             settings: &self.settings.mods,
@@ -359,11 +357,10 @@ impl HarnessBuilder {
             .filter(|(_, why)| *why == LeftOut::Untrusted)
             .map(|(planned, _)| planned.origin)
             .collect();
-        let built_ins = builtin::roots().into_iter().chain(self.built_ins.iter().copied());
-        let disabled = |name: &str| self.settings.mods.disabled_by(name).is_some();
-        let plan = plan.with_built_ins(built_ins);
-        names.extend(plan.mods.iter().filter_map(Planned::name).map(str::to_owned));
-        let result = mods.load(plan, disabled).await?;
+        names.extend(roots().map(|(name, _)| name.to_owned()));
+        let mut result = mods.load(plan, disabled).await?;
+        result.disabled.splice(0..0, built_ins.disabled);
+        result.warnings.splice(0..0, built_ins.warnings);
         names.extend(result.mods.iter().map(|loaded| loaded.name.clone()));
         let emitter = mods.events();
         let others = result.disabled.iter().filter(|(_, origin)| !origin.is_project());
@@ -382,6 +379,9 @@ impl HarnessBuilder {
         let is_complete = result.warnings.is_empty() && !self.no_mods;
         if is_complete && let Some(unknown) = loaded::unknown_option(&mods.unasked_options(), &names) {
             return Err(unknown);
+        }
+        if !model_is_known {
+            providers.resolve(model)?;
         }
         Ok(result.warnings)
     }

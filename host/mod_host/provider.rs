@@ -212,7 +212,8 @@ impl ModProvider {
     }
 
     fn core(&self) -> Result<Arc<Core>, ProviderError> {
-        self.core.upgrade().ok_or_else(|| ProviderError::fatal(super::HARNESS_GONE))
+        let core = self.core.upgrade().filter(|core| !core.shutdown.is_cancelled());
+        core.ok_or_else(|| ProviderError::fatal(super::HARNESS_GONE))
     }
 
     fn frame(&self, core: &Arc<Core>, question: ProviderQuestion) -> OwnFrame<ModFrame> {

@@ -11,6 +11,7 @@ mod bad_files;
 mod bad_input;
 #[cfg(target_os = "linux")]
 mod behaving;
+mod built_in_mods;
 #[cfg(target_os = "linux")]
 mod catalogue;
 #[cfg(target_os = "linux")]

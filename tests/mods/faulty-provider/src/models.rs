@@ -1,4 +1,4 @@
-//! The models of `faulty`: each is named for what it does.
+//! The models of `faulty`, or what `FAULTY_PROVIDER_ID` calls it: each is named for what it does.
 
 // To go wrong is what they are for.
 #![allow(clippy::panic)]
@@ -8,7 +8,8 @@ use std::{future::pending, thread, time::Duration};
 use mod_interface::prelude::*;
 
 pub(crate) fn add(cmd: &ModApi) -> Result<()> {
-    let provider = Provider::new("faulty")
+    let id = std::env::var("FAULTY_PROVIDER_ID").unwrap_or_else(|_| "faulty".to_owned());
+    let provider = Provider::new(id)
         .prepare(|model| match model {
             "keyless" => Err(Error::msg("no key for faulty: set FAULTY_KEY")),
             "unprepared" => panic!("prepared"),
