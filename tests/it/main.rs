@@ -59,6 +59,7 @@ mod packages_npm;
 mod packages_signed;
 mod print_mode;
 mod print_permissions;
+mod provider_sample;
 mod providers;
 #[cfg(target_os = "linux")]
 mod registration;
