@@ -8,7 +8,8 @@ use mod_interface::{builtin_mod, prelude::*};
 use crate::support::{
     models::{self, read_file, text_delta},
     mods::{Host, compiled_in, loose},
-    session::library,
+    run::says,
+    session::{Folders, library},
 };
 
 #[path = "../mods/faulty-provider/src/models.rs"]
@@ -261,4 +262,27 @@ async fn a_provider_that_is_disposed_is_gone_and_calls_that_are_going_on_are_not
     drop(host);
     let error = provider.prepare("one").unwrap_err().to_string();
     assert_eq!(error, "the harness of this mod is gone");
+}
+
+#[test]
+fn nothing_of_a_session_is_lost_when_a_provider_goes_wrong() {
+    let folders = Folders::new();
+    let faulty = library("faulty-provider");
+    assert_eq!(folders.play(&says("One."), &[]).run().told(), (0, "One.\n", ""));
+    let recorded = folders.session_lines();
+    for (model, fault) in [
+        ("same-call-id", "answered something invalid: two tool calls of one answer have the same id: 1"),
+        ("input-first", "answered something invalid: a piece of a tool's input outside of a tool call"),
+    ] {
+        let (model, path) = (format!("faulty/{model}"), faulty.to_str().unwrap());
+        let ran = folders.cmd(&["-p", "more", "--continue", "--model", &model, "--mod", path]).run();
+        let told = format!(
+            "warning: mod:faulty-provider failed in provider:faulty: {fault}\n\
+             error: the model {model} gave no answer: the model provider faulty of mod:faulty-provider failed: {fault}\n"
+        );
+        assert_eq!(ran.told(), (1, "", &*told));
+        assert_eq!(folders.session_lines(), recorded);
+    }
+    assert_eq!(folders.play(&says("Two."), &["--continue"]).run().told(), (0, "Two.\n", ""));
+    assert_eq!(folders.session_files().len(), 1);
 }
