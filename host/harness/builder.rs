@@ -182,7 +182,8 @@ impl HarnessBuilder {
         self
     }
 
-    /// Adds a provider ahead of those of mods, the built-in ones too.
+    /// Adds a provider ahead of those of mods, the built-in ones too: a mod whose provider has the same id says that
+    /// it cannot add it, unless `mods.disabled` names the mod.
     #[must_use]
     pub fn provider(mut self, provider: Arc<dyn Provider>) -> Self {
         self.providers.push(provider);

@@ -36,7 +36,7 @@ pub(crate) mod place {
     pub(crate) const TOOL: u16 = 102;
     pub(crate) const COMMAND: u16 = 103;
     pub(crate) const LOAD: u16 = 104;
-    pub(crate) const PROVIDER: u16 = 105;
+    pub(crate) const PROVIDER: u16 = 110;
 }
 
 /// What a slot says.
