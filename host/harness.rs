@@ -3,6 +3,7 @@
 //! [`Harness::builder`] takes what a session is made of; [`HarnessBuilder::start`] puts it together, loads
 //! the mods and binds the session. [`Harness::prompt`] runs one prompt, [`Harness::end`] tears down.
 
+mod access;
 mod agent_tool;
 mod builder;
 mod live;
@@ -31,7 +32,8 @@ use crate::{
     session::{self, Session},
 };
 
-pub use builder::{HarnessBuilder, ModelAccess};
+pub use access::ModelAccess;
+pub use builder::HarnessBuilder;
 pub use recording::Recording;
 
 pub use crate::session::Earlier;

@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
 };
 
-use crate::{harness::ModelAccess, providers::openai::OpenAiConfig};
+use crate::{harness::ModelAccess, providers::Access};
 
 /// The variable of [`Process::sign_password`], which no child process gets.
 pub(super) const SIGN_PASSWORD: &str = "COMMANDCODE_SIGN_PASSWORD";
@@ -80,13 +80,15 @@ impl Process {
             cwd,
             sign_password: variable(SIGN_PASSWORD).map(Hidden),
             model_access: ModelAccess {
-                openai: OpenAiConfig {
-                    base_url: variable("OPENAI_BASE_URL"),
-                    api_key: variable("OPENAI_API_KEY"),
-                },
+                openai: access("OPENAI_BASE_URL", "OPENAI_API_KEY"),
+                anthropic: access("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
             },
         })
     }
+}
+
+fn access(base_url: &str, api_key: &str) -> Access {
+    Access { base_url: variable(base_url), api_key: variable(api_key) }
 }
 
 /// A variable that is set to something.

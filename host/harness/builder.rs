@@ -3,15 +3,22 @@ use std::{
     num::NonZeroU32,
     path::PathBuf,
     sync::Arc,
-    time::Duration,
 };
 
 use mod_interface::types::{NoticeLevel, PermissionMode};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Error, Harness, Recorded, agent_tool::AgentTool, live::LiveSession, loaded, model::Models,
-    prompt::system_prompt, recording::Recording, rules, toolbox::Tools,
+    Error, Harness, Recorded,
+    access::{ModelAccess, is_known, note_turned_off},
+    agent_tool::AgentTool,
+    live::LiveSession,
+    loaded,
+    model::Models,
+    prompt::system_prompt,
+    recording::Recording,
+    rules,
+    toolbox::Tools,
 };
 use crate::{
     agent::{
@@ -23,7 +30,7 @@ use crate::{
     mod_host::{
         BuiltIn, LeftOut, Live, Lookup, ModHost, ModHostConfig, Plan, Planned, ProjectMods, host_facts,
     },
-    providers::{Provider, Providers, RetryPolicy, openai::OpenAi, openai::OpenAiConfig, scripted::Scripted},
+    providers::{Provider, Providers, scripted::Scripted},
     settings::{self, Places, Settings},
     tools::{self, Tool, ToolSet},
     ui::{Headless, Ui},
@@ -35,13 +42,6 @@ const UNTRUSTED: &str = "a mod of the project is new, or not what it was when th
 
 /// Who made a tool that no mod made.
 const OWN_TOOLS: &str = "cmd";
-
-/// How the models outside are reached: comes in as a value, never read from the environment here.
-#[derive(Debug, Clone, Default)]
-pub struct ModelAccess {
-    /// The OpenAI-compatible endpoint.
-    pub openai: OpenAiConfig,
-}
 
 /// Puts a [`Harness`] together.
 #[derive(Default)]
@@ -185,7 +185,8 @@ impl HarnessBuilder {
         self
     }
 
-    /// Adds a provider behind the built-in ones.
+    /// Adds a provider ahead of those of mods, the built-in ones too: a mod whose provider has the same id says that
+    /// it cannot add it, unless `mods.disabled` names the mod.
     #[must_use]
     pub fn provider(mut self, provider: Arc<dyn Provider>) -> Self {
         self.providers.push(provider);
@@ -224,13 +225,14 @@ impl HarnessBuilder {
         let places = self.places.take().ok_or(Error::NoPlaces)?;
         let bus = EventBus::new();
         self.sinks.drain(..).for_each(|sink| bus.add(sink));
-        let (models, choice) = self.models(&places)?;
+        let model = self.model.take().or_else(|| self.settings.model.clone()).ok_or(Error::NoModel)?;
+        let providers = self.providers(&places)?;
         let permissions = self.permissions(&places, &bus)?;
         let subagents = Arc::new(Subagents::default());
         let tools = self.tool_set(&subagents)?;
-        let mods = Arc::new(self.mod_host(&places, &bus, &tools));
+        let mods = Arc::new(self.mod_host(&places, &bus, &tools, &providers));
         mods.tell_last_places();
-        let loading = self.cancel.run_until_cancelled(self.load(&mods, &places));
+        let loading = self.cancel.run_until_cancelled(self.load(&mods, &places, &providers, &model));
         let loaded = loading.await.ok_or(Error::Interrupted)??;
         for told in rules::idle(permissions.rules(), &tools, places.user_home.is_some()) {
             bus.main().notice(NoticeLevel::Warning, told);
@@ -243,8 +245,8 @@ impl HarnessBuilder {
         let config = Arc::new(AgentConfig {
             emitter: bus.main(),
             cwd: Arc::clone(&cwd),
-            model: Arc::new(models),
-            choice: Arc::new(choice),
+            model: Arc::new(Models::new(providers, &self.settings.api)),
+            choice: Arc::new(ModelChoice::new(model, None)),
             tools: Arc::new(Tools(tools)),
             mods: Arc::clone(&mods) as _,
             permissions: Arc::new(permissions),
@@ -274,22 +276,12 @@ impl HarnessBuilder {
         Ok(harness)
     }
 
-    fn models(&mut self, places: &Places) -> Result<(Models, ModelChoice), Error> {
+    /// The providers that no mod adds: their ids are taken when mods load.
+    fn providers(&mut self, places: &Places) -> Result<Providers, Error> {
         let providers = Providers::new();
-        providers.add(Arc::new(OpenAi::new(self.access.openai.clone())))?;
         providers.add(Arc::new(Scripted::new(places.cwd.as_path())))?;
-        for provider in self.providers.drain(..) {
-            providers.add(provider)?;
-        }
-        let model = self.model.take().or_else(|| self.settings.model.clone()).ok_or(Error::NoModel)?;
-        providers.resolve(&model)?;
-        let (api, standard) = (&self.settings.api, RetryPolicy::default());
-        let retry = RetryPolicy {
-            max_attempts: api.max_attempts.map_or(standard.max_attempts, NonZeroU32::get),
-            base_delay: api.base_delay_ms.map_or(standard.base_delay, Duration::from_millis),
-            ..standard
-        };
-        Ok((Models { providers, retry }, ModelChoice::new(model, None)))
+        self.providers.drain(..).try_for_each(|provider| providers.add(provider))?;
+        Ok(providers)
     }
 
     fn permissions(&mut self, places: &Places, bus: &EventBus) -> Result<Permissions, Error> {
@@ -319,11 +311,19 @@ impl HarnessBuilder {
         Ok(Arc::new(set))
     }
 
-    fn mod_host(&mut self, places: &Places, bus: &EventBus, tools: &Arc<ToolSet>) -> ModHost {
+    fn mod_host(
+        &mut self,
+        places: &Places,
+        bus: &EventBus,
+        tools: &Arc<ToolSet>,
+        providers: &Providers,
+    ) -> ModHost {
+        self.access.tell(&mut self.options, &self.settings.mods);
         ModHost::new(ModHostConfig {
             bus: bus.clone(),
             ui: self.ui.take().unwrap_or_else(|| Arc::new(Headless)),
             tools: Arc::clone(tools),
+            providers: providers.clone(),
             cwd: places.cwd.as_path().into(),
             options: std::mem::take(&mut self.options),
             hook_timeout: self.settings.mods.hook_timeout(),
@@ -339,7 +339,14 @@ impl HarnessBuilder {
         &self,
         mods: &ModHost,
         places: &Places,
+        providers: &Providers,
+        model: &str,
     ) -> Result<Vec<crate::mod_host::LoadWarning>, Error> {
+        let disabled = |name: &str| self.settings.mods.disabled_by(name).is_some();
+        let roots = || builtin::roots().into_iter().chain(self.built_ins.iter().copied());
+        let built_ins = mods.load(Plan::default().with_built_ins(roots()), disabled).await?;
+        note_turned_off(providers, &built_ins.disabled);
+        let model_is_known = is_known(providers, model)?;
         let lookup = Lookup {
             places,
             settings: &self.settings.mods,
@@ -356,15 +363,15 @@ impl HarnessBuilder {
             .filter(|(_, why)| *why == LeftOut::Untrusted)
             .map(|(planned, _)| planned.origin)
             .collect();
-        let built_ins = builtin::roots().into_iter().chain(self.built_ins.iter().copied());
-        let disabled = |name: &str| self.settings.mods.disabled_by(name).is_some();
-        let plan = plan.with_built_ins(built_ins);
+        names.extend(roots().map(|(name, _)| name.to_owned()));
         names.extend(plan.mods.iter().filter_map(Planned::name).map(str::to_owned));
-        let result = mods.load(plan, disabled).await?;
+        let mut result = mods.load(plan, disabled).await?;
         // First: a factory that read it will have failed for it too.
         if let Some(fault) = mods.option_faults().into_iter().next() {
             return Err(Error::OptionValue(fault));
         }
+        result.disabled.splice(0..0, built_ins.disabled);
+        result.warnings.splice(0..0, built_ins.warnings);
         names.extend(result.mods.iter().map(|loaded| loaded.name.clone()));
         let emitter = mods.events();
         let others = result.disabled.iter().filter(|(_, origin)| !origin.is_project());
@@ -383,6 +390,9 @@ impl HarnessBuilder {
         let is_complete = result.warnings.is_empty() && !self.no_mods;
         if is_complete && let Some(unknown) = loaded::unknown_option(&mods.unasked_options(), &names) {
             return Err(unknown);
+        }
+        if !model_is_known {
+            providers.resolve(model)?;
         }
         Ok(result.warnings)
     }

@@ -1,3 +1,5 @@
+use std::{num::NonZeroU32, time::Duration};
+
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -5,12 +7,25 @@ use crate::{
     agent::{BoxError, Model, ModelCall, ModelResponse},
     events::Emitter,
     providers::{ModelClient, ModelRequest, Providers, RetryPolicy},
+    settings,
 };
 
 /// The models of all providers, as the agent sees them.
 pub(super) struct Models {
-    pub(super) providers: Providers,
-    pub(super) retry: RetryPolicy,
+    providers: Providers,
+    retry: RetryPolicy,
+}
+
+impl Models {
+    pub(super) fn new(providers: Providers, api: &settings::Api) -> Self {
+        let standard = RetryPolicy::default();
+        let retry = RetryPolicy {
+            max_attempts: api.max_attempts.map_or(standard.max_attempts, NonZeroU32::get),
+            base_delay: api.base_delay_ms.map_or(standard.base_delay, Duration::from_millis),
+            ..standard
+        };
+        Self { providers, retry }
+    }
 }
 
 impl Model for Models {

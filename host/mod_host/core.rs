@@ -25,6 +25,7 @@ use super::{
     log::Log,
     observers::Observer,
     options::Options,
+    provider::ModProvider,
     registrations::{Channels, Observers, Refusal, Registrations, What},
     timing::Timings,
     tool::ModTool,
@@ -32,6 +33,7 @@ use super::{
 use crate::{
     events::EventBus,
     hooks::{Handlers, HookHandler},
+    providers::{Provider, Providers},
     tools::{Tool, ToolSet},
     ui::{Headless, Ui},
 };
@@ -50,6 +52,8 @@ pub struct ModHostConfig {
     pub ui: Arc<dyn Ui>,
     /// The tools of the harness; mods add theirs.
     pub tools: Arc<ToolSet>,
+    /// The models of the harness; mods add theirs.
+    pub providers: Providers,
     /// The workspace root.
     pub cwd: Arc<Path>,
     /// The values of `--mod-option`.
@@ -76,6 +80,7 @@ impl ModHostConfig {
             bus: EventBus::new(),
             ui: Arc::new(Headless),
             tools: Arc::default(),
+            providers: Providers::new(),
             cwd: cwd.into(),
             options: BTreeMap::new(),
             hook_timeout: None,
@@ -109,6 +114,7 @@ pub(crate) struct Core {
     pub(super) dialogs: Arc<tokio::sync::Mutex<()>>,
     registrations: Registrations,
     tools: Arc<ToolSet>,
+    providers: Providers,
     options: Options,
     hook_timeout: Option<Duration>,
     log: Log,
@@ -137,6 +143,7 @@ impl Core {
             dialogs: Arc::default(),
             registrations: Registrations::default(),
             tools: config.tools,
+            providers: config.providers,
             options: Options::new(config.options),
             hook_timeout: config.hook_timeout,
             log: Log::new(config.log_file),
@@ -210,6 +217,27 @@ impl Core {
             return Ok(self.refuse(owner, &place, &refused));
         }
         self.register_named(owner, &place, &name, What::Command(Arc::new(command)))
+    }
+
+    /// Adds a provider. One that cannot be added is told, and the mod goes on without it.
+    pub(crate) fn add_provider(
+        &self,
+        owner: &Arc<ModIdentity>,
+        provider: ModProvider,
+    ) -> Result<u64, String> {
+        let place = format!("provider:{}", provider.id());
+        if let Err(refused) = provider.check() {
+            return Ok(self.refuse(owner, &place, &refused));
+        }
+        let provider: Arc<dyn Provider> = Arc::new(provider);
+        if let Err(refused) = self.providers.add(Arc::clone(&provider)) {
+            return Ok(self.refuse(owner, &place, &refused.to_string()));
+        }
+        let added = self.register(owner, What::Provider(Arc::clone(&provider)));
+        if added.is_err() {
+            self.providers.remove(&provider);
+        }
+        added
     }
 
     /// Adds a tool. One that cannot be added is told, and the mod goes on without it.
@@ -290,8 +318,10 @@ impl Core {
 
     fn undo(&self, removed: Vec<What>) {
         for what in &removed {
-            if let What::Tool(tool) = what {
-                self.tools.remove(tool);
+            match what {
+                What::Tool(tool) => drop(self.tools.remove(tool)),
+                What::Provider(provider) => self.providers.remove(provider),
+                _ => {}
             }
         }
         let has = |which: fn(&What) -> bool| removed.iter().any(which);

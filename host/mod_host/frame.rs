@@ -14,7 +14,10 @@ use mod_interface::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Core, HARNESS_GONE, channels::BusMessage, clock::Clock, identity::ModIdentity, services};
+use super::{
+    Core, HARNESS_GONE, channels::BusMessage, clock::Clock, identity::ModIdentity,
+    provider::ProviderQuestion, services,
+};
 use crate::{
     hooks::{HookFault, HookInput, Subject, ToolCallInput},
     tools::ToolContext,
@@ -35,6 +38,8 @@ pub(crate) enum Question {
     Bus(Arc<BusMessage>),
     /// To run its tool.
     Tool(Arc<ToolQuestion>),
+    /// To be ready, or to answer, as a provider.
+    Provider(Arc<ProviderQuestion>),
     /// To run its command, with what was typed behind its name.
     Command(Arc<String>),
     /// To draw this.
@@ -149,7 +154,11 @@ impl ModFrame {
             Question::Event(event) => &event.agent_id,
             Question::Bus(message) => &message.agent_id,
             Question::Tool(call) => &call.ctx.agent_id,
-            Question::None | Question::Factory | Question::Command(_) | Question::Draw(_) => "",
+            Question::None
+            | Question::Factory
+            | Question::Provider(_)
+            | Question::Command(_)
+            | Question::Draw(_) => "",
         }
     }
 
@@ -162,6 +171,9 @@ impl ModFrame {
     }
 
     fn reason(&self) -> &'static str {
+        if let Question::Provider(question) = &self.question {
+            return question.what;
+        }
         match self.subject() {
             Some(Subject::Stop { stop_reason, .. }) => stop_reason.as_str(),
             Some(Subject::Session(SessionChange::Start(SessionStartSource::Startup))) => "startup",
@@ -181,6 +193,9 @@ impl ModFrame {
     }
 
     fn messages(&self) -> &[Arc<Message>] {
+        if let Question::Provider(question) = &self.question {
+            return &question.messages;
+        }
         match self.hook().map(|input| (&input.subject, &input.state)) {
             Some((Subject::Context(messages), _)) => messages,
             Some((_, state)) => &state.messages,
@@ -283,6 +298,7 @@ impl FrameHost for ModFrame {
             (JsonField::Data, _) => match &self.question {
                 Question::Bus(message) => Some(message.data.to_string()),
                 Question::Draw(data) => Some(data.to_string()),
+                Question::Provider(question) => Some(question.json.clone()),
                 _ => None,
             },
             (JsonField::Event, _) => match &self.question {

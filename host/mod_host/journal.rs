@@ -35,6 +35,7 @@ pub(crate) mod place {
     pub(crate) const COMMAND: u16 = 103;
     pub(crate) const LOAD: u16 = 104;
     pub(crate) const RENDERER: u16 = 105;
+    pub(crate) const PROVIDER: u16 = 110;
 }
 
 /// What a slot says.

@@ -15,6 +15,7 @@
 
 mod abi_check;
 mod adapter;
+mod alone;
 mod bench;
 mod built;
 mod channels;
@@ -40,6 +41,7 @@ mod log;
 mod observers;
 mod options;
 mod plan;
+mod provider;
 mod registrations;
 mod screen;
 mod services;
@@ -166,6 +168,8 @@ pub struct Registered {
     pub hooks: Vec<&'static str>,
     /// Tools.
     pub tools: Vec<String>,
+    /// Model providers.
+    pub providers: Vec<String>,
     /// Commands.
     pub commands: Vec<String>,
     /// Events that it observes.
@@ -304,6 +308,7 @@ impl ModHost {
             What::Observer(observer) => all.events.push(observer.kind().as_str()),
             What::Channel(channel) => all.channels.push(channel.name().to_string()),
             What::Command(command) => all.commands.push(command.spec().name.clone()),
+            What::Provider(provider) => all.providers.push(provider.id().to_owned()),
             What::Tool(tool) => all.tools.push(tool.spec().name.clone()),
             What::Flag(flag) => all.flags.push(flag.name.clone()),
             What::Renderer(of, _) => all.renderers.push(of.to_string()),

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     hooks::{Handlers, HookHandler},
+    providers::Provider,
     tools::Tool,
 };
 
@@ -29,6 +30,7 @@ pub(crate) enum What {
     Channel(Arc<Channel>),
     Command(Arc<ModCommand>),
     Tool(Arc<dyn Tool>),
+    Provider(Arc<dyn Provider>),
     Flag(Arc<FlagSpec>),
     ActiveTools(Arc<BTreeSet<String>>),
     Renderer(Arc<str>, Arc<Drawing>),

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 use futures::future::BoxFuture;
 use mod_interface::{
     abi::{Callable, HookObject, INTERFACE},
-    types::{Effort, EventKind, EventPayload, NoticeLevel, ToolSpec},
+    types::{Effort, EventKind, EventPayload, NoticeLevel, ProviderSpec, ToolSpec},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Core, channels, channels::Channel, clock::Wait, commands::ModCommand, frame::Question,
     hook_adapter::HookAdapter, identity::ModIdentity, live::Message, live::Order, observers::Observer,
-    screen::Entry, tool::ModTool,
+    provider, provider::ModProvider, screen::Entry, tool::ModTool,
 };
 use crate::{
     events::Emitter,
@@ -46,9 +46,11 @@ impl Asker {
             Question::Event(event) => self.core.bus.emitter(Arc::clone(&event.agent_id)),
             Question::Bus(message) => self.core.bus.emitter(Arc::clone(&message.agent_id)),
             Question::Tool(call) => self.core.bus.emitter(Arc::clone(&call.ctx.agent_id)),
-            Question::None | Question::Factory | Question::Command(_) | Question::Draw(_) => {
-                self.core.bus.main()
-            }
+            Question::None
+            | Question::Factory
+            | Question::Provider(_)
+            | Question::Command(_)
+            | Question::Draw(_) => self.core.bus.main(),
         }
     }
 
@@ -170,6 +172,7 @@ pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
             let tools: ToolNames = parse(service, args)?;
             return registered(core.set_active_tools(&asker.owner, tools.names));
         }
+        "model.push" => return Ok(provider::asked(asker)?.push_now(bounded(service, args)?)?.to_string()),
         "progress" => parse(service, args).and_then(|text: Text| progress(asker, &cut(text.message))),
         _ => Err(unknown(service)),
     }?;
@@ -204,6 +207,10 @@ pub(crate) fn later(
             let ask: Ask = parse(service, args)?;
             Box::pin(one_at_a_time(dialogs, move || ui.input(&ask.title, ask.placeholder.as_deref())))
         }
+        "model.push" => {
+            let (question, pieces) = (provider::asked(&asker)?, bounded(service, args)?.to_owned());
+            Box::pin(async move { question.push(&pieces).await.map(|()| json!(true)) })
+        }
         _ => return Err(unknown(service)),
     };
     let task = AbortOnDrop(asker.core.runtime.spawn(async move {
@@ -233,6 +240,10 @@ pub(crate) fn add(asker: &Asker, kind: &str, spec: &str, callable: Callable) -> 
         "tool" => {
             let spec: ToolSpec = parse(kind, spec)?;
             core.add_tool(owner, ModTool::new(core, owner, spec, callable))
+        }
+        "provider" => {
+            let spec: ProviderSpec = parse(kind, spec)?;
+            core.add_provider(owner, ModProvider::new(core, owner, spec, callable))
         }
         "command" => core.add_command(owner, ModCommand::new(core, owner, parse(kind, spec)?, callable)),
         "event" => {
@@ -277,13 +288,18 @@ pub(crate) fn add_hooks(asker: &Asker, spec: &str, hooks: HookObject) -> Result<
 }
 
 fn parse<T: DeserializeOwned>(service: &str, args: &str) -> Result<T, String> {
+    serde_json::from_str(bounded(service, args)?)
+        .map_err(|error| format!("bad arguments for {service}: {error}"))
+}
+
+fn bounded<'a>(service: &str, args: &'a str) -> Result<&'a str, String> {
     if args.len() > MAX_ARGS {
         return Err(format!(
             "too much for {service}, expected at most {MAX_ARGS} bytes, got: {}",
             args.len()
         ));
     }
-    serde_json::from_str(args).map_err(|error| format!("bad arguments for {service}: {error}"))
+    Ok(args)
 }
 
 /// A text, or its start and how much more there was.

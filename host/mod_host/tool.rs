@@ -1,16 +1,17 @@
-use std::{convert::Infallible, future::pending, sync::Arc, thread, time::Duration};
+use std::{convert::Infallible, future::pending, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use mod_interface::{
-    abi::{Callable, Completed, OwnFrame, Reply, decode_tool},
+    abi::{Callable, Completed, OwnFrame, decode_tool},
     types::{NoticeLevel, ToolOutput, ToolSpec},
 };
 use serde_json::Value;
-use tokio::{sync::oneshot, time::sleep};
+use tokio::time::sleep;
 
 use super::{
     Core,
-    adapter::{enter, settle},
+    adapter::settle,
+    alone,
     clock::Clock,
     frame::{ModFrame, Question, ToolQuestion},
     identity::ModIdentity,
@@ -55,48 +56,15 @@ impl ModTool {
         let question = Question::Tool(Arc::new(ToolQuestion { name, input, ctx }));
         let clock = Clock::default();
         let frame = ModFrame::new(&self.core, &self.owner, question).timed_by(clock.clone());
-        let answer = self.begin(OwnFrame::new(frame))?;
+        let place = (place::TOOL, self.spec.name.as_str());
+        let answer = alone::begin(&self.core, &self.owner, place, &self.callable, OwnFrame::new(frame))?;
         tokio::select! {
             biased;
-            answer = answer => answer.unwrap_or_else(|_| Err(HookFault::Error("it ended without an answer".to_owned()))),
+            answer = answer => answer.unwrap_or_else(|_| Err(alone::no_answer())),
             () = cancel.cancelled() => Err(HookFault::Error("interrupted".to_owned())),
             fault = clock.over(self.core.tool_timeout) => Err(fault),
             never = self.tell_of_a_long_call(emitter) => match never {},
         }
-    }
-
-    /// Runs the tool's code on a thread of its own: code that never returns costs that thread, and not the
-    /// run, which can still be interrupted. Nobody waiting any more, the call is abandoned there too.
-    fn begin(
-        &self,
-        frame: OwnFrame<ModFrame>,
-    ) -> Result<oneshot::Receiver<Result<Completed, HookFault>>, HookFault> {
-        let (mut sender, receiver) = oneshot::channel();
-        let (core, owner, callable) =
-            (Arc::clone(&self.core), Arc::clone(&self.owner), self.callable.clone());
-        let work = move || {
-            let mut reply = Reply::default();
-            let entry = enter(&core.journal, &owner, place::TOOL, &mut reply, |reply| {
-                callable.call(frame.frame(), reply)
-            });
-            let answer = match entry {
-                None => Some(Ok(reply.completed)),
-                Some(pending) => core.runtime.block_on(async {
-                    tokio::select! {
-                        biased;
-                        answer = pending => Some(answer),
-                        () = sender.closed() => None,
-                    }
-                }),
-            };
-            if let Some(answer) = answer {
-                // Who gave the call up in this moment hears of no answer.
-                let _heard = sender.send(answer);
-            }
-        };
-        let spawned = thread::Builder::new().name(self.spec.name.clone()).spawn(work);
-        spawned.map_err(|error| HookFault::Error(format!("there is no thread to run it on: {error}")))?;
-        Ok(receiver)
     }
 
     async fn tell_of_a_long_call(&self, emitter: &Emitter) -> Infallible {

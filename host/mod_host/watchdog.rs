@@ -91,6 +91,7 @@ pub(crate) fn name(place: u16) -> &'static str {
         place::COMMAND => "a command",
         place::LOAD => "its constructor",
         place::RENDERER => "a renderer",
+        place::PROVIDER => "a provider",
         hook => Hook::ALL.get(usize::from(hook)).map_or("an unknown place", |hook| hook.wire_name()),
     }
 }

@@ -41,6 +41,7 @@ impl<'a> Assembly<'a> {
             ModelEvent::ThinkingSignature(signature) => self.signature(&signature),
             ModelEvent::ToolUse { id, name } => self.tool_use(id, name)?,
             ModelEvent::ToolInput(json) => self.tool_input(&json)?,
+            ModelEvent::BlockEnd => self.close(),
             ModelEvent::Alive => {}
             ModelEvent::Done { stop_reason, usage } => return Ok(Some(self.finish(stop_reason, usage))),
         }
@@ -225,6 +226,20 @@ mod tests {
         let (content, told) = assemble(vec![sign("redacted")]);
         assert_eq!(content, [block("", Some("redacted"))]);
         assert_eq!(told, [EventPayload::ThinkingStart {}, end(""), update(content)]);
+    }
+
+    #[test]
+    fn a_block_that_is_said_to_end_is_not_added_to() {
+        let sign = |text: &str| ModelEvent::ThinkingSignature(text.to_owned());
+        let text = |text: &str| ModelEvent::Text(text.to_owned());
+        let end = || ModelEvent::BlockEnd;
+        let (content, _) =
+            assemble(vec![sign("a"), end(), sign("b"), end(), end(), text("c"), end(), text("d")]);
+        let redacted = |signature: &str| ContentBlock::Thinking {
+            thinking: String::new(),
+            signature: Some(signature.to_owned()),
+        };
+        assert_eq!(content, [redacted("a"), redacted("b"), ContentBlock::text("c"), ContentBlock::text("d")]);
     }
 
     #[test]

@@ -19,14 +19,15 @@
 //! without content then says that what came so far counts no longer; the pieces of the next attempt
 //! follow. A call that fails, or is interrupted, just ends: there is no event for that here.
 
+pub mod anthropic;
 mod assembly;
 mod client;
-mod http;
+mod endpoint;
 pub mod openai;
 mod resolve;
 mod retry;
 pub mod scripted;
-mod sse;
+mod signature;
 
 #[cfg(test)]
 mod fixture;
@@ -34,15 +35,16 @@ mod fixture;
 use std::{sync::Arc, time::Duration};
 
 use futures::stream::BoxStream;
-use mod_interface::types::{Effort, Message, ToolSpec, Usage};
+use mod_interface::types::{Effort, Message, ModelInfo, ToolSpec, Usage};
 
 pub use client::{CallError, ModelClient, ModelResponse};
+pub use endpoint::Access;
 pub use resolve::{Providers, ProvidersError};
 pub use retry::{MAX_RETRY_AFTER, RetryPolicy};
 
 /// The most that one response may hold, in bytes, so that a server cannot fill the memory. No model says as
 /// much.
-const MAX_RESPONSE_BYTES: usize = 16 << 20;
+pub(crate) const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
 /// One call of a model.
 #[derive(Debug, Clone)]
@@ -77,6 +79,8 @@ pub enum ModelEvent {
     },
     /// A piece of the JSON text of the last tool call's input.
     ToolInput(String),
+    /// The open block is complete: what follows begins another. It may be left out where that is plain.
+    BlockEnd,
     /// The connection is alive, there is just nothing to tell: no one hears of it.
     Alive,
     /// The response is complete. A stream that ends without it was cut off.
@@ -95,6 +99,11 @@ pub type ModelStream = BoxStream<'static, Result<ModelEvent, ProviderError>>;
 pub trait Provider: Send + Sync {
     /// The name before the slash in `provider/model`.
     fn id(&self) -> &str;
+
+    /// The models that it says it has. Where it says none, any name is taken for one.
+    fn models(&self) -> &[ModelInfo] {
+        &[]
+    }
 
     /// Makes sure, before a run starts, that `model` can be called: that there is a key, or a file.
     ///

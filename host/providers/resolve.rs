@@ -6,6 +6,8 @@ use super::{Provider, ProviderError};
 #[derive(Clone, Default)]
 pub struct Providers {
     by_id: Arc<RwLock<Vec<Arc<dyn Provider>>>>,
+    /// Those that would be there, and why they are not.
+    off: Arc<RwLock<Vec<(String, String)>>>,
 }
 
 /// Why there is no such model, or no such provider.
@@ -30,6 +32,26 @@ pub enum ProvidersError {
         known: String,
         /// What may have been meant.
         hint: String,
+    },
+    /// The provider has no such model.
+    #[error("the provider has no such model, only {known}{hint}, got: {name}")]
+    NoModel {
+        /// The whole name.
+        name: String,
+        /// The models that it has.
+        known: String,
+        /// What may have been meant.
+        hint: String,
+    },
+    /// The provider is there, and turned off.
+    #[error("the model provider {id} is turned off: {why}, got: {name}")]
+    TurnedOff {
+        /// The whole name.
+        name: String,
+        /// The provider.
+        id: String,
+        /// By what, and what to do.
+        why: String,
     },
     /// The provider cannot call the model.
     #[error("{0}")]
@@ -58,6 +80,26 @@ impl Providers {
         Ok(())
     }
 
+    /// Takes a provider out. Calls that are going on come to their end.
+    pub fn remove(&self, provider: &Arc<dyn Provider>) {
+        let mut providers = self.by_id.write().unwrap_or_else(PoisonError::into_inner);
+        let at = providers.iter().position(|other| Arc::ptr_eq(other, provider));
+        let removed = at.map(|at| providers.remove(at));
+        drop(providers);
+        // Not under the lock: what is dropped may be code of a mod.
+        drop(removed);
+    }
+
+    /// Notes that the provider `id` is turned off, and why, for who asks for a model of it.
+    pub fn turned_off(&self, id: impl Into<String>, why: impl Into<String>) {
+        self.off.write().unwrap_or_else(PoisonError::into_inner).push((id.into(), why.into()));
+    }
+
+    fn why_off(&self, id: &str) -> Option<String> {
+        let off = self.off.read().unwrap_or_else(PoisonError::into_inner);
+        off.iter().find(|(other, _)| other == id).map(|(_, why)| why.clone())
+    }
+
     /// Finds the provider of a `provider/model` name and makes sure that it can call the model.
     /// Returns it with the model's id.
     ///
@@ -72,16 +114,28 @@ impl Providers {
             return Err(ProvidersError::NoProvider { name: name.to_owned(), known, hint });
         };
         let Some(provider) = providers.iter().find(|provider| provider.id() == id) else {
+            if let Some(why) = self.why_off(id) {
+                return Err(ProvidersError::TurnedOff { name: name.to_owned(), id: id.to_owned(), why });
+            }
             let hint = closest(&providers, id).map(|id| did_you_mean(id, model)).unwrap_or_default();
             return Err(ProvidersError::Unknown { name: name.to_owned(), known: list(&providers), hint });
         };
+        let models = provider.models();
+        if !models.is_empty() && models.iter().all(|known| known.id != model) {
+            let ids = || models.iter().map(|known| known.id.as_str());
+            let hint = super::closest(model, ids()).map(|model| did_you_mean(id, model)).unwrap_or_default();
+            let known = ids().collect::<Vec<_>>().join(", ");
+            return Err(ProvidersError::NoModel { name: name.to_owned(), known, hint });
+        }
         provider.prepare(model)?;
         Ok((Arc::clone(provider), model))
     }
 }
 
 fn list(providers: &[Arc<dyn Provider>]) -> String {
-    providers.iter().map(|provider| provider.id()).collect::<Vec<_>>().join(", ")
+    let mut ids: Vec<_> = providers.iter().map(|provider| provider.id()).collect();
+    ids.sort_unstable();
+    ids.join(", ")
 }
 
 /// `openai:gpt` and `openai gpt` meant `openai/gpt`; `openai` alone lacks a model.

@@ -77,7 +77,7 @@ fn of_content() -> Vec<Case> {
         "unknown variant `hologram`, expected one of `text`, `thinking`, `tool_use`, `tool_result`, `image`";
     let block = "a block that may not stand in a message of role user: tool_use";
     let result = "a tool result holds text and image blocks, got: tool_use";
-    let model = "there is no such model provider, only openai, scripted, got: nobody/knows";
+    let model = "there is no such model provider, only anthropic, openai, openai-responses, scripted, got: nobody/knows";
     vec![
         json_of("bad-role", hooks::EDITS, 84, role),
         json_of("unknown-block", hooks::EDITS, 75, kinds),

@@ -5,6 +5,7 @@
 
 #[cfg(target_os = "linux")]
 mod active_tools;
+mod anthropic;
 mod architecture;
 #[cfg(target_os = "linux")]
 mod bad_files;
@@ -13,6 +14,7 @@ mod bad_input;
 #[cfg(target_os = "linux")]
 mod behaving;
 mod bench_promises;
+mod built_in_mods;
 #[cfg(target_os = "linux")]
 mod catalogue;
 #[cfg(target_os = "linux")]
@@ -56,6 +58,7 @@ mod observers;
 mod odd_calls;
 mod openai;
 mod openai_cmd;
+mod openai_responses;
 #[cfg(target_os = "linux")]
 mod packages;
 #[cfg(target_os = "linux")]
@@ -68,6 +71,8 @@ mod packages_npm;
 mod packages_signed;
 mod print_mode;
 mod print_permissions;
+mod provider_sample;
+mod providers;
 #[cfg(target_os = "linux")]
 mod registration;
 mod resume;

@@ -151,8 +151,7 @@ async fn the_first_of_a_name_stays_and_the_second_mod_stays_loaded() {
         commands: commands.iter().map(ToString::to_string).collect(),
         events: Vec::new(),
         channels: Vec::new(),
-        flags: Vec::new(),
-        renderers: Vec::new(),
+        ..Registered::default()
     };
     assert_eq!(registered, [of(&["same", "own_a"], &["same"]), of(&["own_b"], &[])]);
 }

@@ -11,6 +11,7 @@ use mod_interface::abi::TARGET;
 use serde_json::{Value, json};
 
 use crate::support::{
+    packages::without_built_ins,
     run::{calls, shell},
     session::{Folders, library},
 };
@@ -98,16 +99,17 @@ fn an_added_mod_is_locked_stored_listed_and_acts() {
     assert_eq!(ran.told(), (0, told, ""));
     let (_, second) = stored(&folders, "block-dangerous-commands");
     let list = format!(
-        "NAME                      VERSION  INTERFACE  SCOPE  STATE   SOURCE
-custom-tool               1.0.0    1.0        user   loaded  file:custom-tool
+        "NAME  VERSION  INTERFACE  SCOPE  STATE  SOURCE
+custom-tool  1.0.0  1.0  user  loaded  file:custom-tool
     tools: count_todos
     sha256: {first}
-block-dangerous-commands  1.0.0    1.0        user   loaded  file:block-dangerous-commands
+block-dangerous-commands  1.0.0  1.0  user  loaded  file:block-dangerous-commands
     hooks: beforeToolCall
     sha256: {second}
 "
     );
-    assert_eq!(folders.cmd(&["mods", "list"]).run().told(), (0, &*list, ""));
+    let ran = folders.cmd(&["mods", "list"]).run();
+    assert_eq!((ran.code(), without_built_ins(&ran.stdout), &*ran.stderr), (0, list, ""));
     let verified = "file:block-dangerous-commands  block-dangerous-commands  user  ok\n\
                     file:custom-tool  custom-tool  user  ok\n";
     assert_eq!(folders.cmd(&["mods", "verify"]).run().told(), (0, verified, ""));
@@ -136,10 +138,12 @@ fn a_mod_whose_library_was_changed_does_not_load_and_the_others_act() {
     );
     let list = folders.cmd(&["mods", "list", "--json"]).run();
     let found: Value = serde_json::from_str(&list.stdout).unwrap();
-    let states = [0, 1].map(|index| [&found["mods"][index]["name"], &found["mods"][index]["state"]]);
+    let own: Vec<_> =
+        found["mods"].as_array().unwrap().iter().filter(|found| found["scope"] == "user").collect();
+    let states: Vec<_> = own.iter().map(|found| [&found["name"], &found["state"]]).collect();
     assert_eq!(list.code(), 1);
     assert_eq!(json!(states), json!([["custom-tool", "failed"], ["block-dangerous-commands", "loaded"]]));
-    assert_eq!(found["mods"][0]["reason"], format!("{reason} [E_HASH_MISMATCH]"));
+    assert_eq!(own[0]["reason"], format!("{reason} [E_HASH_MISMATCH]"));
 
     let verify = folders.cmd(&["mods", "verify", "--json"]).run();
     let found: Value = serde_json::from_str(&verify.stdout).unwrap();
@@ -216,8 +220,10 @@ fn a_projects_mod_is_told_to_wait_for_trust() {
     assert!(folders.work().join(".commandcode/mods.lock").exists());
     assert_eq!(fs::read_dir(folders.home()).unwrap().count(), 0);
     let list = "warning: the workspace is not trusted: its own mods are not looked at, and do not load before cmd mods trust\n\
-                No mod loads here.\n";
-    assert_eq!(folders.cmd(&["mods", "list"]).run().told(), (0, list, ""));
+                NAME  VERSION  INTERFACE  SCOPE  STATE  SOURCE\n\
+                No other loads here.\n";
+    let ran = folders.cmd(&["mods", "list"]).run();
+    assert_eq!((ran.code(), &*without_built_ins(&ran.stdout), &*ran.stderr), (0, list, ""));
     let plain = folders.play(&calls("count_todos", json!({})), &["--output-format", "stream-json"]).run();
     assert_eq!(plain.events_of("tool_completed"), [Value::Null; 0]);
     let trusted =

@@ -12,13 +12,18 @@ use crate::support::{
 
 /// Runs one prompt with these arguments, without a session: nothing of a mod may run.
 fn fails_to_start(start: &Start, args: &[&str], message: &str) {
+    fails_behind_the_mods(start, args, message);
+    assert!(!start.mark().exists(), "a constructor ran");
+}
+
+/// As [`fails_to_start`], and only the mods could tell that it fails.
+fn fails_behind_the_mods(start: &Start, args: &[&str], message: &str) {
     let folders = &start.folders;
     let bad = Library::built("misbehaving").write(&start.path("bad.so"));
     let mut command = program(folders);
     command.args(["-p", "go", "--mod"]).arg(bad).args(args).env("MISBEHAVING_CONSTRUCTOR", start.mark());
     let ran = finish(folders, command.spawn().unwrap());
     assert_eq!(ran, Ran { code: Some(1), stdout: String::new(), stderr: format!("error: {message}\n") });
-    assert!(!start.mark().exists(), "a constructor ran");
     assert!(!folders.home().join("sessions").exists(), "a session was begun");
 }
 
@@ -31,14 +36,14 @@ fn no_model() {
 
 #[test]
 fn a_model_name_without_provider() {
-    let message = "a model is named provider/model, with one of the providers openai, scripted, got: gpt-x";
+    let message = "a model is named provider/model, with one of the providers anthropic, openai, openai-responses, scripted, got: gpt-x";
     fails_to_start(&Start::new(), &["--model", "gpt-x"], message);
 }
 
 #[test]
 fn a_model_of_a_provider_that_is_not_there() {
-    let message = "there is no such model provider, only openai, scripted (did you mean openai/gpt-x?), got: opnai/gpt-x";
-    fails_to_start(&Start::new(), &["--model", "opnai/gpt-x"], message);
+    let message = "there is no such model provider, only anthropic, openai, openai-responses, scripted (did you mean openai/gpt-x?), got: opnai/gpt-x";
+    fails_behind_the_mods(&Start::new(), &["--model", "opnai/gpt-x"], message);
 }
 
 #[test]

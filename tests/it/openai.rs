@@ -1,32 +1,17 @@
 //! The OpenAI-compatible provider against a server that nobody here wrote.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use host::{
-    events::EventBus,
-    providers::{
-        CallError, ModelClient, ModelRequest, ModelResponse, Providers, RetryPolicy,
-        openai::{OpenAi, OpenAiConfig},
-    },
-};
-use mod_interface::types::{
-    AgentEvent, ContentBlock, EventPayload, Message, MessageSource, Role, ToolSpec, Usage,
-};
-use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
+use host::providers::{Access, CallError, ModelRequest, ModelResponse, openai::OpenAi};
+use mod_interface::types::{ContentBlock, EventPayload, Message, MessageSource, Role, Usage};
+use serde_json::json;
 
-use crate::support::aimock::Aimock;
-
-const KEY: &str = "a-key-for-tests";
-
-/// Waits that a test can wait for.
-const RETRY: RetryPolicy = RetryPolicy {
-    max_attempts: 8,
-    base_delay: Duration::from_millis(1),
-    max_delay: Duration::from_millis(1),
+use crate::support::{
+    aimock::Aimock,
+    models::{self, KEY, failure, fixtures, gave_up, hello, nth, read_file, request, text_delta, update},
 };
 
 /// One call's outcome and its events.
@@ -34,58 +19,8 @@ async fn complete(
     mock: &Aimock,
     request: ModelRequest,
 ) -> (Result<ModelResponse, CallError>, Vec<EventPayload>) {
-    let providers = Providers::new();
     let (base_url, api_key) = (Some(mock.base_url().to_owned()), Some(KEY.to_owned()));
-    providers.add(Arc::new(OpenAi::new(OpenAiConfig { base_url, api_key }))).unwrap();
-    let name = format!("openai/{}", request.model);
-    let (provider, _) = providers.resolve(&name).unwrap();
-    let bus = EventBus::new();
-    let events = Arc::new(Mutex::new(Vec::new()));
-    let sink = Arc::clone(&events);
-    bus.add(Arc::new(move |event: &AgentEvent| sink.lock().unwrap().push(event.payload.clone())));
-    let client = ModelClient::new(provider, RETRY).with_jitter(|| 1.0);
-    let result = client.complete(request, &bus.main(), &CancellationToken::new()).await;
-    let events = std::mem::take(&mut *events.lock().unwrap());
-    (result, events)
-}
-
-fn request(text: &str) -> ModelRequest {
-    ModelRequest {
-        model: "gpt-x".into(),
-        system: "You help.".into(),
-        messages: vec![Arc::new(Message::user(text))],
-        tools: Arc::default(),
-        effort: None,
-    }
-}
-
-fn fixtures(fixtures: Value) -> Value {
-    json!({ "fixtures": fixtures })
-}
-
-fn hello() -> Value {
-    fixtures(json!([{"match": {}, "response": {"content": "Hello!"}}]))
-}
-
-fn failure(status: u16) -> Value {
-    json!({"error": {"message": "no luck", "type": "server_error"}, "status": status})
-}
-
-/// The response number `index` to all requests.
-fn nth(index: usize, response: Value) -> Value {
-    json!({"match": {"userMessage": "hello", "sequenceIndex": index}, "response": response})
-}
-
-fn text_delta(delta: &str) -> EventPayload {
-    EventPayload::TextDelta { delta: delta.to_owned() }
-}
-
-fn update(content: Vec<ContentBlock>) -> EventPayload {
-    EventPayload::MessageUpdate { message: Message::assistant(content) }
-}
-
-fn gave_up(last: &str) -> Result<ModelResponse, CallError> {
-    Err(CallError::GaveUp { attempts: 8, last: last.to_owned() })
+    models::complete(Arc::new(OpenAi::new(Access { base_url, api_key })), request).await
 }
 
 #[tokio::test]
@@ -138,13 +73,7 @@ async fn tools_are_called_and_their_results_go_back() {
         return;
     };
     let mut request = request("what is in a.txt and b.txt?");
-    request.tools = [ToolSpec {
-        name: "read_file".to_owned(),
-        description: "Reads a file.".to_owned(),
-        input_schema: json!({"type": "object", "properties": {"file_path": {"type": "string"}}}),
-        read_only: true,
-    }]
-    .into();
+    request.tools = [read_file()].into();
     let response = complete(&mock, request.clone()).await.0.unwrap();
     let call = |id: &str, file: &str| ContentBlock::ToolUse {
         id: id.to_owned(),

@@ -220,7 +220,7 @@ fn colours_are_for_those_who_see_them() {
         let program = folders.cmd(&["-p", "go", "--model", "nope/x"]);
         env.iter().fold(program, |program, (name, value)| program.env(name, value)).run().stderr
     };
-    let plain = "error: there is no such model provider, only openai, scripted, got: nope/x\n";
+    let plain = "error: there is no such model provider, only anthropic, openai, openai-responses, scripted, got: nope/x\n";
     assert_eq!(run(&[]), plain);
     let coloured = plain.replace("error", "\u{1b}[1m\u{1b}[31merror\u{1b}[39m\u{1b}[0m");
     assert_eq!(run(&[("CLICOLOR_FORCE", "1")]), coloured);

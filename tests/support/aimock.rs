@@ -64,7 +64,7 @@ impl Aimock {
         Some(mock)
     }
 
-    /// What `OPENAI_BASE_URL` is set to.
+    /// What `OPENAI_BASE_URL` and `ANTHROPIC_BASE_URL` are set to.
     pub(crate) fn base_url(&self) -> &str {
         &self.base_url
     }

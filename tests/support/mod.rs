@@ -14,6 +14,7 @@ pub(crate) mod foreign;
 pub(crate) mod git_server;
 #[cfg(target_os = "linux")]
 pub(crate) mod merge_model;
+pub(crate) mod models;
 pub(crate) mod mods;
 pub(crate) mod npm;
 #[cfg(target_os = "linux")]

@@ -10,6 +10,7 @@ use host::{
     events::EventBus,
     hooks::{HookRunner, Scope},
     mod_host::{Code, Loaded, ModHost, ModHostConfig, Origin, Plan, Planned},
+    providers::Providers,
     tools::ToolSet,
 };
 use mod_interface::{
@@ -23,6 +24,7 @@ pub(crate) struct Host {
     pub(crate) mods: Arc<ModHost>,
     pub(crate) bus: EventBus,
     pub(crate) tools: Arc<ToolSet>,
+    pub(crate) providers: Providers,
     pub(crate) cancel: CancellationToken,
     events: Arc<Mutex<Vec<AgentEvent>>>,
 }
@@ -36,16 +38,17 @@ impl Host {
     pub(crate) fn with(change: impl FnOnce(&mut ModHostConfig)) -> Self {
         let (bus, tools, events) =
             (EventBus::new(), Arc::<ToolSet>::default(), Arc::<Mutex<Vec<_>>>::default());
-        let kept = Arc::clone(&events);
+        let (kept, providers) = (Arc::clone(&events), Providers::new());
         bus.add(Arc::new(move |event: &AgentEvent| kept.lock().unwrap().push(event.clone())));
         let mut config = ModHostConfig {
             bus: bus.clone(),
             tools: Arc::clone(&tools),
+            providers: providers.clone(),
             ..ModHostConfig::alone(Path::new("/"), Duration::from_secs(30))
         };
         change(&mut config);
         let mods = Arc::new(ModHost::new(config));
-        Self { mods, bus, tools, cancel: CancellationToken::new(), events }
+        Self { mods, bus, tools, providers, cancel: CancellationToken::new(), events }
     }
 
     /// Loads these, in order; what did not load is a line each.

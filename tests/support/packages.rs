@@ -77,10 +77,28 @@ pub(crate) fn states(folders: &Folders) -> Vec<String> {
     mods.map(|found| ["name", "scope", "state"].map(|key| text(&found[key])).join(" ")).collect()
 }
 
-/// What `mods list` says, without loading any.
+/// What `mods list` says, without loading any, but for those that are compiled in.
 pub(crate) fn list(folders: &Folders) -> Value {
     let ran = folders.cmd(&["mods", "list", "--static", "--json"]).run();
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
+    let mut list: Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    list["mods"].as_array_mut().unwrap().retain(|found| found["scope"] != "built_in");
+    list
+}
+
+/// What `mods list` prints, without the mods that are compiled in, and the columns as narrow as they may be.
+pub(crate) fn without_built_ins(list: &str) -> String {
+    let mut of_built_in = false;
+    let own = list.lines().filter(|line| {
+        of_built_in = line.contains("  built-in  ") || (of_built_in && line.starts_with("    "));
+        !of_built_in
+    });
+    let tidy = own.map(|line| {
+        let indented = line.starts_with("    ");
+        let cells = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect::<Vec<_>>();
+        if indented { line.to_owned() } else { cells.join("  ") }
+    });
+    tidy.map(|line| line + "\n").collect()
 }
 
 /// Runs a command that must go well.

@@ -151,8 +151,8 @@ fn look(planned: Planned, facts: &HostFacts) -> Found {
     let found = unknown(planned.origin);
     let (path, expected) = match planned.code {
         Code::BuiltIn { name, root } => {
-            let version = Some(root.version().to_string());
-            return Found { name: Some(name.to_owned()), version, ..found };
+            let (version, interface) = (Some(root.version().to_string()), Some(show(facts.interface)));
+            return Found { name: Some(name.to_owned()), version, interface, ..found };
         }
         Code::Library { path, expected } => (path, expected),
     };

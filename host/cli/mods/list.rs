@@ -1,6 +1,7 @@
 use std::{
     collections::BTreeMap,
     io::{self, Write},
+    time::Duration,
 };
 
 use serde::Serialize;
@@ -11,12 +12,13 @@ use super::{
     trial::{self, Trials},
 };
 use crate::{
+    builtin,
     cli::{
         args::ListArgs,
         output::{Exit, Report, one_line},
     },
-    mod_host::Origin,
-    settings,
+    mod_host::{ModHost, ModHostConfig, Origin, Plan},
+    settings::{self, Places},
 };
 
 /// Every mod, in load order, and then what could not be loaded.
@@ -35,6 +37,7 @@ impl Context<'_> {
         let (mut mods, notices) = find(&places, &settings, &self.facts).await?;
         if !args.unloaded {
             let limit = settings.merge(false).mods.load_timeout();
+            built_ins(&mut mods, &places, limit).await?;
             try_all(&self.trials(&places, limit), &mut mods).await?;
         }
         let failed = mods.iter().any(|found| matches!(found.state, State::Failed(_)));
@@ -42,6 +45,21 @@ impl Context<'_> {
         self.streams.report(&List { mods, warnings }, args.common.json)?;
         Ok(if failed { Exit::Failure } else { Exit::Success })
     }
+}
+
+/// Adds to the built-in mods what they register. They are code of this program: they need no trial.
+async fn built_ins(mods: &mut [Found], places: &Places, limit: Duration) -> anyhow::Result<()> {
+    let host = ModHost::new(ModHostConfig::alone(&*places.cwd, limit));
+    host.load(Plan::default().with_built_ins(builtin::roots()), |_| false).await?;
+    for (loaded, registered) in host.mods() {
+        let is_it = |found: &&mut Found| found.origin == Origin::BuiltIn && found.state == State::Found;
+        let found = mods.iter_mut().filter(is_it).find(|found| found.name.as_ref() == Some(&loaded.name));
+        if let Some(found) = found {
+            found.state = State::Loaded;
+            found.registered = serde_json::from_value(serde_json::to_value(registered)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// Adds to the mods that a session would load from a file what a trial of them tells.
@@ -72,15 +90,6 @@ impl Report for List {
         for warning in &self.warnings {
             writeln!(out, "warning: {}", one_line(warning))?;
         }
-        if self.mods.is_empty() {
-            let waits = self.warnings.iter().any(|warning| warning == UNTRUSTED);
-            let text = if waits {
-                "No mod loads here."
-            } else {
-                "There are no mods. Install one with cmd mods add."
-            };
-            return writeln!(out, "{text}");
-        }
         let heads = ["NAME", "VERSION", "INTERFACE", "SCOPE", "STATE", "SOURCE"].map(str::to_owned);
         let rows: Vec<_> = self.mods.iter().map(row).collect();
         let mut widths = heads.each_ref().map(|head| head.chars().count());
@@ -92,6 +101,11 @@ impl Report for List {
         for (found, row) in self.mods.iter().zip(&rows) {
             line(out, row, &widths)?;
             details(found).iter().try_for_each(|detail| writeln!(out, "    {}", one_line(detail)))?;
+        }
+        if self.mods.iter().all(|found| found.origin == Origin::BuiltIn) {
+            let waits = self.warnings.iter().any(|warning| warning == UNTRUSTED);
+            let text = if waits { "No other loads here." } else { "Install others with cmd mods add." };
+            return writeln!(out, "{text}");
         }
         Ok(())
     }
@@ -108,7 +122,7 @@ fn row(found: &Found) -> [String; 6] {
         State::Failed(_) => "failed",
     };
     let (scope, source) = match &found.origin {
-        Origin::BuiltIn => ("built-in", "-".to_owned()),
+        Origin::BuiltIn => ("built-in", "builtin".to_owned()),
         Origin::Session { path } => ("session", path.display().to_string()),
         Origin::User { source } => ("user", source.clone()),
         Origin::Project { source } => ("project", source.clone()),

@@ -7,8 +7,10 @@ use std::collections::VecDeque;
 use mod_interface::types::Usage;
 use serde::Deserialize;
 
-use super::failure::{Redactor, WireError};
-use crate::providers::{MAX_RESPONSE_BYTES, ModelEvent, ProviderError};
+use crate::providers::{
+    MAX_RESPONSE_BYTES, ModelEvent, ProviderError,
+    endpoint::{Decode, Redactor, WireError, parse},
+};
 
 /// The most tools that one response may call.
 const MAX_CALLS: usize = 1024;
@@ -133,29 +135,24 @@ pub(super) struct Decoder {
     done: bool,
 }
 
-impl Decoder {
-    /// Takes the next event that is ready.
-    pub(super) fn next(&mut self) -> Option<ModelEvent> {
+impl Decode for Decoder {
+    fn next(&mut self) -> Option<ModelEvent> {
         self.events.pop_front()
     }
 
-    /// Whether the response is complete.
-    pub(super) fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.done
     }
 
-    /// Takes the data of the next server-sent event.
-    pub(super) fn push(&mut self, data: &str, redactor: &Redactor) -> Result<(), ProviderError> {
+    fn push(&mut self, data: &str, redactor: &Redactor) -> Result<(), ProviderError> {
         if self.done {
             return Ok(());
         }
         if data.trim() == "[DONE]" {
-            return self.finish();
+            self.finish();
+            return Ok(());
         }
-        let chunk: Chunk = serde_json::from_str(data).map_err(|error| {
-            let start = redactor.excerpt(data);
-            ProviderError::retryable(format!("got a broken piece of a response ({error}): {start}"))
-        })?;
+        let chunk: Chunk = parse(data, redactor)?;
         if let Some(error) = chunk.error {
             return Err(error.in_stream(redactor));
         }
@@ -171,11 +168,16 @@ impl Decoder {
         Ok(())
     }
 
-    /// Is told that nothing more comes. Some endpoints leave out the closing mark.
-    pub(super) fn end_of_stream(&mut self) -> Result<(), ProviderError> {
-        if self.done || self.stop_reason.is_none() { Ok(()) } else { self.finish() }
+    /// Some endpoints leave out the closing mark.
+    fn end_of_stream(&mut self) -> Result<(), ProviderError> {
+        if !self.done && self.stop_reason.is_some() {
+            self.finish();
+        }
+        Ok(())
     }
+}
 
+impl Decoder {
     fn delta(&mut self, delta: Delta) -> Result<(), ProviderError> {
         let told = |text: Option<String>| text.filter(|text| !text.is_empty());
         self.events.extend(told(delta.reasoning_content.or(delta.reasoning)).map(ModelEvent::Thinking));
@@ -257,7 +259,7 @@ impl Decoder {
         }
     }
 
-    fn finish(&mut self) -> Result<(), ProviderError> {
+    fn finish(&mut self) {
         self.tell_calls(true);
         let stop_reason = self
             .stop_reason
@@ -265,7 +267,6 @@ impl Decoder {
             .unwrap_or_else(|| if self.calls.is_empty() { "stop" } else { "tool_calls" }.to_owned());
         self.events.push_back(ModelEvent::Done { stop_reason, usage: self.usage });
         self.done = true;
-        Ok(())
     }
 }
 

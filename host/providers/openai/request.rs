@@ -120,7 +120,7 @@ fn tool(spec: &ToolSpec) -> WireTool<'_> {
 
 /// The API has no word for the most that a model can do which every model takes: `high` is the highest
 /// of those.
-fn effort_name(effort: Effort) -> &'static str {
+pub(super) fn effort_name(effort: Effort) -> &'static str {
     match effort {
         Effort::Minimal => "minimal",
         Effort::Low => "low",

@@ -79,6 +79,10 @@ impl FrameHost for TestHost {
         match field {
             JsonField::Message => serde_json::to_string(self.0.messages.get(index)?).ok(),
             JsonField::ModState => Some("[1]".to_owned()),
+            JsonField::Data => {
+                let tool = r#"{"name":"ls","description":"","input_schema":{}}"#;
+                Some(format!(r#"{{"model":"m","system":"s","effort":"low","tools":[{tool}]}}"#))
+            }
             _ => None,
         }
     }

@@ -20,6 +20,7 @@ mod flag;
 mod hooks;
 mod live;
 mod mod_api;
+mod provider;
 mod runtime;
 mod screen;
 mod services;
@@ -42,6 +43,7 @@ pub use export::start;
 pub use flag::{Flag, FlagType};
 pub use hooks::Hooks;
 pub use mod_api::{ModApi, Registration};
+pub use provider::{ModelError, ModelRequest, ModelSink, Provider, ProviderBuilder};
 #[doc(hidden)]
 pub use runtime::RuntimeHandle;
 pub use services::LogLevel;

@@ -180,7 +180,7 @@ impl ModApi {
         self.add(kind, spec, Callable::new(Box::new(SyncEntry::new(call, self.runtime.clone()))))
     }
 
-    fn add(&self, kind: &str, spec: &Value, callable: Callable) -> Result<Registration> {
+    pub(super) fn add(&self, kind: &str, spec: &Value, callable: Callable) -> Result<Registration> {
         Registration::added(&self.frame, self.frame.add(kind, &spec.to_string(), callable))
     }
 }

@@ -6,6 +6,7 @@
 mod event;
 mod hook;
 mod message;
+mod model;
 mod outcome;
 mod permission;
 mod placement;
@@ -16,6 +17,7 @@ mod usage;
 pub use event::{AgentEvent, EventKind, EventPayload, HookPhase, NoticeLevel, RecoveryKind};
 pub use hook::{Hook, HookSet};
 pub use message::{ContentBlock, DeliverAs, ImageSource, Message, MessageError, MessageSource, Role};
+pub use model::{ModelDone, ModelFailure, ModelInfo, ModelOutcome, ModelPiece, ModelQuestion, ProviderSpec};
 pub use outcome::{
     AfterToolCall, BeforeToolCall, CommandOutcome, Effort, EffortChange, HookOutcome, MessageEdit, NextTurn,
     SessionChange, StatePatch, StopDecision, TransformInput,

@@ -10,6 +10,7 @@ use reqwest::{
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::Api;
 use crate::providers::ProviderError;
 
 /// No more is read of what a server says of a failure.
@@ -28,23 +29,25 @@ const FINAL_TYPES: &[&str] = &[
     "permission_error",
     "not_found_error",
     "invalid_api_key",
+    "request_too_large",
+    "billing_error",
 ];
 
 /// Comes with the status of "too many requests", but waiting does not help.
 const OUT_OF_QUOTA: &[&str] = &["insufficient_quota"];
 
 /// Takes the key out of texts that a server wrote.
-pub(super) struct Redactor {
+pub(in crate::providers) struct Redactor {
     key: Option<String>,
 }
 
 impl Redactor {
-    pub(super) fn new(key: &str) -> Self {
+    pub(in crate::providers) fn new(key: &str) -> Self {
         Self { key: Some(key.to_owned()).filter(|key| key.len() >= MIN_KEY_BYTES) }
     }
 
     /// What is shown of `text`: its start, on one line, without the key.
-    pub(super) fn excerpt(&self, text: &str) -> String {
+    pub(in crate::providers) fn excerpt(&self, text: &str) -> String {
         let text = match &self.key {
             Some(key) => text.replace(key, "***"),
             None => text.to_owned(),
@@ -61,7 +64,7 @@ impl Redactor {
 /// The `error` of a response or of a chunk.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum WireError {
+pub(in crate::providers) enum WireError {
     Details { message: Option<String>, r#type: Option<String>, code: Option<Value> },
     Text(String),
     Other(Value),
@@ -97,7 +100,7 @@ impl WireError {
     }
 
     /// An error that came in the middle of a stream.
-    pub(super) fn in_stream(&self, redactor: &Redactor) -> ProviderError {
+    pub(in crate::providers) fn in_stream(&self, redactor: &Redactor) -> ProviderError {
         let message = format!("the model endpoint broke off: {}", redactor.excerpt(&self.message()));
         let is_final = match self.status() {
             Some(status) => !is_retryable(status),
@@ -130,16 +133,19 @@ fn media_type(headers: &HeaderMap) -> &str {
 }
 
 /// Makes an error of a response that is not a stream of events.
-pub(super) async fn of_response(response: Response, redactor: &Redactor) -> ProviderError {
+pub(super) async fn of_response(response: Response, api: &Api, redactor: &Redactor) -> ProviderError {
     let (status, headers) = (response.status(), response.headers().clone());
     let body = read(response).await;
     if status.is_success() {
-        return not_a_stream(&headers, &body, redactor);
+        return not_a_stream(api, &headers, &body, redactor);
     }
     let error = error_in(&body);
     let said = redactor.excerpt(&error.as_ref().map_or_else(|| plain(&headers, &body), WireError::message));
     let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-    let message = format!("the model endpoint answered {status}{said}{}", advice(status, &headers, redactor));
+    // Some have a status that HTTP has no words for.
+    let reason = status.canonical_reason().map(|reason| format!(" {reason}")).unwrap_or_default();
+    let (code, advice) = (status.as_str(), advice(status, api, &headers, redactor));
+    let message = format!("the model endpoint answered {code}{reason}{said}{advice}");
     if is_retryable(status.as_u16()) && !error.is_some_and(|error| error.is_one_of(OUT_OF_QUOTA)) {
         ProviderError::Retryable { message, retry_after: retry_after(&headers) }
     } else {
@@ -174,9 +180,12 @@ fn plain(headers: &HeaderMap, body: &str) -> String {
     if is_page(headers) { String::new() } else { body.to_owned() }
 }
 
-fn not_a_stream(headers: &HeaderMap, body: &str, redactor: &Redactor) -> ProviderError {
+fn not_a_stream(api: &Api, headers: &HeaderMap, body: &str, redactor: &Redactor) -> ProviderError {
     if is_page(headers) {
-        return ProviderError::fatal("the model endpoint answered with a web page: check OPENAI_BASE_URL");
+        return ProviderError::fatal(format!(
+            "the model endpoint answered with a web page: check {}",
+            api.base_variable
+        ));
     }
     match (error_in(body), serde_json::from_str::<serde::de::IgnoredAny>(body)) {
         (Some(error), _) => error.in_stream(redactor),
@@ -191,15 +200,16 @@ fn not_a_stream(headers: &HeaderMap, body: &str, redactor: &Redactor) -> Provide
     }
 }
 
-fn advice(status: StatusCode, headers: &HeaderMap, redactor: &Redactor) -> String {
+fn advice(status: StatusCode, api: &Api, headers: &HeaderMap, redactor: &Redactor) -> String {
+    let (key, base) = (api.key_variable, api.base_variable);
     match status.as_u16() {
         300..=399 => {
             let location = headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
             let location = redactor.excerpt(location.unwrap_or("nowhere"));
-            format!("; redirects are not followed, set OPENAI_BASE_URL to where it points: {location}")
+            format!("; redirects are not followed, set {base} to where it points: {location}")
         }
-        401 | 403 => "; check OPENAI_API_KEY".to_owned(),
-        404 => "; check the model's name and OPENAI_BASE_URL".to_owned(),
+        401 | 403 => format!("; check {key}"),
+        404 => format!("; check the model's name and {base}"),
         _ => String::new(),
     }
 }

@@ -1,42 +1,20 @@
 //! Against a server of a few lines, for what a real one rarely does.
 
-use std::{sync::Mutex, time::Duration};
+use std::time::Duration;
 
-use futures::TryStreamExt;
 use mod_interface::types::Usage;
-use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
-    net::TcpListener,
-};
+use tokio::net::TcpListener;
 
 use super::*;
-use crate::providers::fixture::request;
+use crate::providers::{
+    Provider,
+    fixture::{Server, answer, events_of, request},
+    openai::OpenAi,
+};
 
 const KEY: &str = "sk-secret-1";
 
-/// Answers each connection with the next of its responses, then closes it.
-struct Server {
-    base_url: String,
-    requests: Arc<Mutex<Vec<String>>>,
-}
-
 impl Server {
-    async fn start(responses: impl IntoIterator<Item = String>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let (seen, responses) = (Arc::clone(&requests), responses.into_iter().collect::<Vec<_>>());
-        tokio::spawn(async move {
-            for response in responses {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                let request = read_request(&mut stream).await;
-                seen.lock().unwrap().push(request);
-                stream.write_all(response.as_bytes()).await.unwrap();
-            }
-        });
-        Self { base_url, requests }
-    }
-
     fn provider(&self) -> OpenAi {
         provider(&self.base_url)
     }
@@ -47,36 +25,8 @@ impl Server {
     }
 }
 
-async fn read_request(stream: &mut tokio::net::TcpStream) -> String {
-    let mut reader = BufReader::new(stream);
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).await.unwrap();
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        head.push_str(&line);
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).await.unwrap();
-    head + &String::from_utf8(body).unwrap()
-}
-
 fn provider(base_url: &str) -> OpenAi {
-    OpenAi::new(OpenAiConfig { base_url: Some(base_url.to_owned()), api_key: Some(format!(" {KEY}\n")) })
-}
-
-fn answer(status: &str, headers: &str, body: &str) -> String {
-    let length = body.len();
-    format!("HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}")
-}
-
-fn events_of(body: &str) -> String {
-    answer("200 OK", "content-type: text/event-stream; charset=utf-8\r\n", body)
+    OpenAi::new(Access { base_url: Some(base_url.to_owned()), api_key: Some(format!(" {KEY}\n")) })
 }
 
 fn retryable(message: &str, retry_after: Option<Duration>) -> ProviderError {
@@ -233,8 +183,8 @@ async fn a_server_that_is_not_there_can_be_tried_again() {
 }
 
 fn refusal(base_url: Option<&str>, api_key: Option<&str>) -> String {
-    let config = OpenAiConfig { base_url: base_url.map(str::to_owned), api_key: api_key.map(str::to_owned) };
-    let Err(ProviderError::Fatal(message)) = OpenAi::new(config).prepare("gpt-x") else {
+    let access = Access { base_url: base_url.map(str::to_owned), api_key: api_key.map(str::to_owned) };
+    let Err(ProviderError::Fatal(message)) = OpenAi::new(access).prepare("gpt-x") else {
         panic!("not refused")
     };
     message
@@ -264,17 +214,29 @@ fn what_is_missing_is_told_before_a_run() {
     }
 }
 
+const API: Api = Api {
+    provider: "acme",
+    key_variable: "ACME_KEY",
+    base_variable: "ACME_URL",
+    official: "https://acme.example",
+    example: "http://127.0.0.1:1",
+    path: &["v1", "say"],
+    authorization: ("x-key", ""),
+    headers: &[],
+};
+
 #[test]
-fn the_address_is_the_base_and_the_path_whether_or_not_it_ends_with_a_slash() {
-    let url = |base: &str| completions_url(base).unwrap().to_string();
-    assert_eq!(url(OFFICIAL_BASE_URL), "https://api.openai.com/v1/chat/completions");
-    assert_eq!(url(" http://127.0.0.1:1/v1/ "), "http://127.0.0.1:1/v1/chat/completions");
-    assert_eq!(url("http://[::1]:1"), "http://[::1]:1/chat/completions");
-    assert_eq!(url("http://a.example/x?v=1"), "http://a.example/x/chat/completions?v=1");
+fn the_address_is_the_base_and_the_path_whether_or_not_it_ends_with_a_slash_or_the_paths_first_part() {
+    let url = |base: &str| API.url(base).unwrap().to_string();
+    assert_eq!(url(API.official), "https://acme.example/v1/say");
+    assert_eq!(url(" http://127.0.0.1:1/v1/ "), "http://127.0.0.1:1/v1/say");
+    assert_eq!(url("http://127.0.0.1:1/v1"), "http://127.0.0.1:1/v1/say");
+    assert_eq!(url("http://[::1]:1"), "http://[::1]:1/v1/say");
+    assert_eq!(url("http://a.example/x?v=1"), "http://a.example/x/v1/say?v=1");
 }
 
 #[test]
 fn the_key_is_not_in_debug_output() {
-    let config = OpenAiConfig { base_url: Some("http://a".to_owned()), api_key: Some(KEY.to_owned()) };
-    assert_eq!(format!("{config:?}"), r#"OpenAiConfig { base_url: Some("http://a"), api_key: Some("***") }"#);
+    let access = Access { base_url: Some("http://a".to_owned()), api_key: Some(KEY.to_owned()) };
+    assert_eq!(format!("{access:?}"), r#"Access { base_url: Some("http://a"), api_key: Some("***") }"#);
 }
