@@ -380,12 +380,7 @@ impl HarnessBuilder {
         for origin in untrusted {
             emitter.notice(NoticeLevel::Warning, format!("{UNTRUSTED}: {origin}"));
         }
-        for warning in &result.warnings {
-            emitter.notice(NoticeLevel::Warning, warning.to_string());
-        }
-        for notice in loaded::remember(places, &result.mods) {
-            emitter.notice(NoticeLevel::Info, notice);
-        }
+        loaded::tell(&emitter, places, &result);
         // The name of a mod that did not load may be unknown; that it did not load was told.
         let is_complete = result.warnings.is_empty() && !self.no_mods;
         if is_complete && let Some(unknown) = loaded::unknown_option(&mods.unasked_options(), &names) {

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use mod_interface::types::NoticeLevel;
+
 use super::Error;
 use crate::{
-    mod_host::{LoadedMod, Origin, nearest},
+    events::Emitter,
+    mod_host::{Loaded, LoadedMod, Origin, nearest},
     settings::{KnownMods, Places},
 };
 
@@ -19,9 +22,19 @@ pub(super) fn unknown_option(unasked: &[String], names: &BTreeSet<String>) -> Op
     Some(Error::Option { option: option.clone(), name: name.to_owned(), hint })
 }
 
+/// Tells what came of loading: what did not load, and what changed.
+pub(super) fn tell(emitter: &Emitter, places: &Places, loaded: &Loaded) {
+    for warning in &loaded.warnings {
+        emitter.notice(NoticeLevel::Warning, warning.to_string());
+    }
+    for notice in remember(places, &loaded.mods) {
+        emitter.notice(NoticeLevel::Info, notice);
+    }
+}
+
 /// Remembers the hashes of the mods that nothing else pins, and says which of the user's changed since they
 /// were loaded last. Those of `--mod` change all the time: they are being written.
-pub(super) fn remember(places: &Places, loaded: &[LoadedMod]) -> Vec<String> {
+fn remember(places: &Places, loaded: &[LoadedMod]) -> Vec<String> {
     let loose = loaded.iter().filter_map(|loaded| Some((loaded.loose_file()?, loaded.sha256.as_deref()?)));
     match KnownMods::remember(places, loose) {
         Ok(changed) => {

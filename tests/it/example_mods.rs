@@ -50,7 +50,7 @@ async fn seen(name: &str, options: &[(&str, &str)], turns: Value, prompts: &[&st
         .unwrap();
     assert_eq!(harness.warnings().len(), 0, "{:?}", harness.warnings());
     let (mut came, cancel) = (Vec::new(), CancellationToken::new());
-    let registered = harness.mods().mods().remove(0).1;
+    let registered = harness.mods().mods().pop().unwrap().1;
     for prompt in prompts {
         came.push(match harness.prompt(prompt, &cancel).await {
             Prompted::Ran(outcome) => outcome.result.final_text.clone(),
@@ -187,6 +187,8 @@ fn the_list_of_mods_shows_flags_and_renderers() {
     let registered: Vec<_> =
         listed.stdout.lines().filter(|line| line.contains(": ") && !line.contains("sha256")).collect();
     let expected = [
+        "    providers: openai, openai-responses",
+        "    providers: anthropic",
         "    events: tool_errored; renderers: custom-entry-renderer/failed",
         "    commands: greet; flags: greeting, shout, name",
     ];

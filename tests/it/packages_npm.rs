@@ -20,7 +20,7 @@ fn published(test: &str) -> Option<(Verdaccio, Folders)> {
     Some((registry, folders))
 }
 
-/// What was loaded on trial: name, version, state.
+/// What was loaded on trial beside the built-in mods: name, version, state.
 fn loaded(folders: &Folders) -> Value {
     let ran = folders.cmd(&["mods", "list", "--json"]).run();
     let list: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -28,6 +28,7 @@ fn loaded(folders: &Folders) -> Value {
         .as_array()
         .unwrap()
         .iter()
+        .filter(|found| found["scope"] != "built_in")
         .map(|found| json!([found["name"], found["version"], found["state"]]))
         .collect()
 }
