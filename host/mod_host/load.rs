@@ -9,11 +9,11 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread,
-    time::Duration,
 };
 
 use mod_interface::abi::{INTERFACE, ModRootRef, OwnFrame, TARGET};
 use registry::HostFacts;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Code, Core, LoadError, LoadSteps, LoadedMod, Origin, Planned, abi_check,
@@ -26,11 +26,6 @@ use super::{
     library,
     steps::timed,
 };
-use crate::hooks::HookFault;
-
-/// How much longer than its limit a load is waited for: the factory's own limit tells more.
-const GRACE: Duration = Duration::from_secs(1);
-
 /// What this machine and this host are, for the static checks.
 pub fn host_facts() -> HostFacts {
     HostFacts {
@@ -161,6 +156,7 @@ fn root_module(
 struct Progress {
     in_factory: Arc<AtomicBool>,
     clock: Clock,
+    given_up: CancellationToken,
 }
 
 /// Runs the factory to its end.
@@ -178,11 +174,11 @@ fn register(
         root.register()(frame.frame().clone())
     };
     let pending = PendingEntry::new(future, Arc::clone(&core.journal), identity.index, place::FACTORY);
-    let answer = core.runtime.block_on(pending.bounded(frame.host().over(Some(core.load_timeout))));
-    answer.and_then(|completed| settle(&completed).map(drop)).map_err(|fault| match fault {
-        HookFault::Timeout(_) => stuck(core, identity, "factory"),
-        fault => LoadError::Factory { error: fault.to_string() },
-    })
+    // Its time is kept by who waits for it: the runtime, and with it its timers, may end before this thread.
+    let answer = core.runtime.block_on(progress.given_up.run_until_cancelled(pending));
+    let Some(answer) = answer else { return Err(stuck(core, identity, "factory")) };
+    let settled = answer.and_then(|completed| settle(&completed).map(drop));
+    settled.map_err(|fault| LoadError::Factory { error: fault.to_string() })
 }
 
 fn stuck(core: &Core, identity: &ModIdentity, place: &'static str) -> LoadError {
@@ -197,6 +193,7 @@ where
 {
     let (send, receive) = tokio::sync::oneshot::channel();
     let progress = Progress::default();
+    let _nobody_waits = progress.given_up.clone().drop_guard();
     let (their_core, their_identity, told) = (Arc::clone(core), Arc::clone(identity), progress.clone());
     let spawned = thread::Builder::new().name(format!("load {}", identity.name)).spawn(move || {
         let result = load(&their_core, &their_identity, &told);
@@ -210,7 +207,7 @@ where
         result = receive => {
             result.unwrap_or_else(|_| Err(failed("the loading thread ended without a word".to_owned())))
         }
-        _ = progress.clock.over(Some(core.load_timeout + GRACE)) => {
+        _ = progress.clock.over(Some(core.load_timeout)) => {
             let in_factory = progress.in_factory.load(Relaxed);
             Err(stuck(core, identity, if in_factory { "factory" } else { "constructor" }))
         }
