@@ -14,7 +14,7 @@ use super::{
 };
 
 fn runner(log: &Log) -> HookRunner {
-    let cwd: Arc<Path> = Path::new("/work").into();
+    let cwd: Arc<Path> = Path::new("/project").into();
     HookRunner::new(Arc::new(Scope { emitter: log.bus().main(), cancel: CancellationToken::new(), cwd }))
 }
 

@@ -104,7 +104,7 @@ mod tests {
         }
 
         fn find(&self, earlier: &Earlier) -> Result<String, String> {
-            let found = find(self.0.path(), Path::new("/work"), earlier);
+            let found = find(self.0.path(), Path::new("/project"), earlier);
             found.map(|path| id_of(&path).unwrap()).map_err(|error| error.to_string())
         }
 
@@ -116,11 +116,12 @@ mod tests {
     #[test]
     fn the_latest_is_the_one_that_was_written_to_last_in_this_workspace() {
         let sessions = Sessions(tempfile::tempdir().unwrap());
-        let none = "there is no session to continue in /work yet; run without --continue";
+        let none = "there is no session to continue in /project yet; run without --continue";
         assert_eq!(sessions.find(&Earlier::Latest), Err(none.to_owned()));
-        let (first, second) = (sessions.record("/work", 100), sessions.record("/work", 200));
+        let (first, second) = (sessions.record("/project", 100), sessions.record("/project", 200));
         sessions.record("/elsewhere", 300);
-        let path = |id: &str| find(sessions.0.path(), Path::new("/work"), &Earlier::Id(id.into())).unwrap();
+        let path =
+            |id: &str| find(sessions.0.path(), Path::new("/project"), &Earlier::Id(id.into())).unwrap();
         let touch = |id: &str, second| {
             let file = fs::File::options().append(true).open(path(id)).unwrap();
             file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(second)).unwrap();
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn a_session_is_found_by_its_id_and_by_either_end_of_it() {
         let sessions = Sessions(tempfile::tempdir().unwrap());
-        let (first, second) = (sessions.record("/work", 100), sessions.record("/work", 200));
+        let (first, second) = (sessions.record("/project", 100), sessions.record("/project", 200));
         assert_eq!(sessions.by_id(&first), Ok(first.to_string()));
         assert_eq!(sessions.by_id(&first[..13]), Ok(first.to_string()));
         assert_eq!(sessions.by_id(&second[30..]), Ok(second.to_string()));
@@ -147,7 +148,8 @@ mod tests {
             format!("several sessions have that at an end of their id: {first}, {second}, got: 0000");
         assert_eq!(sessions.by_id("0000"), Err(several));
         for id in ["x", ""] {
-            let none = format!("there is no such session in /work; --continue takes the last one, got: {id}");
+            let none =
+                format!("there is no such session in /project; --continue takes the last one, got: {id}");
             assert_eq!(sessions.by_id(id), Err(none));
         }
     }

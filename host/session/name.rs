@@ -60,8 +60,8 @@ mod tests {
     #[test]
     fn a_file_lies_in_its_workspaces_folder_under_its_time() {
         let path = |cwd: &str| file_path(Path::new("/s"), Path::new(cwd), "2026-11-30T17:11:05.123Z", "id");
-        assert_eq!(path("/work/a"), Path::new("/s/work-a-d7f97472/2026-11-30T17-11-05-123Z-id.jsonl"));
-        assert_ne!(path("/work/a/b"), path("/work/a-b"));
+        assert_eq!(path("/project/a"), Path::new("/s/project-a-f595f49e/2026-11-30T17-11-05-123Z-id.jsonl"));
+        assert_ne!(path("/project/a/b"), path("/project/a-b"));
         let long = path(&"/ä".repeat(500));
         assert!(long.components().all(|part| part.as_os_str().len() < 255), "{long:?}");
     }

@@ -19,7 +19,7 @@ impl Folder {
     }
 
     fn session(&self) -> Session {
-        Session::create(&self.0.path().join("sessions"), Path::new("/work"), ID.into(), clock()).unwrap()
+        Session::create(&self.0.path().join("sessions"), Path::new("/project"), ID.into(), clock()).unwrap()
     }
 
     fn bare(&self, error: &Error) -> String {
@@ -51,12 +51,12 @@ fn a_commit_writes_what_is_new_as_one_json_line_each() {
     assert_eq!(
         path.strip_prefix(folder.0.path()).unwrap(),
         Path::new(
-            "sessions/work-0c9a453f/2001-09-09T01-46-40-000Z-01938000-0000-7000-8000-000000000000.jsonl"
+            "sessions/project-ea0135bc/2001-09-09T01-46-40-000Z-01938000-0000-7000-8000-000000000000.jsonl"
         )
     );
     assert_eq!(
         fs::read_to_string(path).unwrap(),
-        r#"{"type":"session","version":1,"id":"01938000-0000-7000-8000-000000000000","timestamp":"2001-09-09T01:46:40.000Z","cwd":"/work"}
+        r#"{"type":"session","version":1,"id":"01938000-0000-7000-8000-000000000000","timestamp":"2001-09-09T01:46:40.000Z","cwd":"/project"}
 {"id":"00000001","parentId":null,"timestamp":"2001-09-09T01:46:40.000Z","type":"message","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}
 {"id":"00000002","parentId":"00000001","timestamp":"2001-09-09T01:46:40.000Z","type":"message","message":{"role":"assistant","content":[{"type":"text","text":"hello"}]}}
 {"id":"00000003","parentId":"00000002","timestamp":"2001-09-09T01:46:40.000Z","type":"commit"}
@@ -246,9 +246,9 @@ fn a_folder_that_cannot_be_made_is_told_with_the_way_around() {
     let folder = Folder::new();
     let file = folder.0.path().join("file");
     fs::write(&file, "").unwrap();
-    let error = Session::create(&file, Path::new("/work"), ID.into(), clock()).err().unwrap();
+    let error = Session::create(&file, Path::new("/project"), ID.into(), clock()).err().unwrap();
     assert_eq!(
         folder.bare(&error),
-        "cannot make the session file file/work-0c9a453f/2001-09-09T01-46-40-000Z-01938000-0000-7000-8000-000000000000.jsonl (--no-session runs without one): Not a directory (os error 20)"
+        "cannot make the session file file/project-ea0135bc/2001-09-09T01-46-40-000Z-01938000-0000-7000-8000-000000000000.jsonl (--no-session runs without one): Not a directory (os error 20)"
     );
 }

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn places(home: &Path) -> Places {
-        Places::new("/work/a".into(), Some(home.to_owned()), None).unwrap()
+        Places::new("/project/a".into(), Some(home.to_owned()), None).unwrap()
     }
 
     fn mods(hashes: &[(&str, &str)]) -> BTreeSet<ModHash> {
@@ -144,7 +144,7 @@ mod tests {
     fn a_workspace_stays_trusted_until_a_mod_is_added_or_changed() {
         let home = tempfile::tempdir().unwrap();
         let places = places(home.path());
-        let workspace = Path::new("/work/a");
+        let workspace = Path::new("/project/a");
         let verdict = |now: &[(&str, &str)]| Trust::load(&places).unwrap().verdict(workspace, &mods(now));
 
         assert_eq!(verdict(&[]), Verdict::Unknown);
@@ -156,10 +156,16 @@ mod tests {
             verdict(&[("one", "11"), ("two", "33"), ("three", "33")]),
             Verdict::Changed(vec!["three".into(), "two".into()])
         );
-        assert_eq!(Trust::load(&places).unwrap().verdict(Path::new("/work"), &mods(&[])), Verdict::Unknown);
+        assert_eq!(
+            Trust::load(&places).unwrap().verdict(Path::new("/project"), &mods(&[])),
+            Verdict::Unknown
+        );
 
-        Trust::extend(&places, Path::new("/work"), mods(&[("four", "44")])).unwrap();
-        assert_eq!(Trust::load(&places).unwrap().verdict(Path::new("/work"), &mods(&[])), Verdict::Unknown);
+        Trust::extend(&places, Path::new("/project"), mods(&[("four", "44")])).unwrap();
+        assert_eq!(
+            Trust::load(&places).unwrap().verdict(Path::new("/project"), &mods(&[])),
+            Verdict::Unknown
+        );
         Trust::extend(&places, workspace, mods(&[("two", "33")])).unwrap();
         assert_eq!(verdict(&[("one", "11"), ("two", "22")]), Verdict::Trusted);
         assert_eq!(verdict(&[("two", "33"), ("four", "44")]), Verdict::Changed(vec!["four".into()]));
@@ -173,13 +179,13 @@ mod tests {
     fn the_store_is_readable_by_people() {
         let home = tempfile::tempdir().unwrap();
         let places = places(home.path());
-        Trust::trust(&places, Path::new("/work/a"), mods(&[("one", "11")])).unwrap();
+        Trust::trust(&places, Path::new("/project/a"), mods(&[("one", "11")])).unwrap();
         assert_eq!(
             std::fs::read_to_string(home.path().join("trust.json")).unwrap(),
             r#"{
   "version": 1,
   "workspaces": {
-    "/work/a": [
+    "/project/a": [
       {
         "name": "one",
         "sha256": "11"
@@ -217,10 +223,10 @@ mod tests {
         let file = home.path().join("file");
         std::fs::write(&file, "").unwrap();
         let places = places(&file);
-        let error = Trust::trust(&places, Path::new("/work/a"), mods(&[])).unwrap_err().to_string();
+        let error = Trust::trust(&places, Path::new("/project/a"), mods(&[])).unwrap_err().to_string();
         assert_eq!(
             error.replace(&file.display().to_string(), "HOME"),
-            "the trust in /work/a cannot be recorded, so its mods stay off: cannot write HOME/trust.json: File exists (os error 17)"
+            "the trust in /project/a cannot be recorded, so its mods stay off: cannot write HOME/trust.json: File exists (os error 17)"
         );
     }
 }

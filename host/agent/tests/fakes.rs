@@ -323,7 +323,7 @@ impl Scene {
         let commits = Commits { log: self.log.clone(), failing: self.commit_fails, ..Commits::default() };
         let commits = Arc::new(commits);
         let rules = |rules: &[&str]| rules.iter().map(|rule| rule.parse().unwrap()).collect();
-        let cwd: Arc<Path> = Path::new("/work").into();
+        let cwd: Arc<Path> = Path::new("/project").into();
         let permissions = Permissions::new(
             rules(&self.allow),
             rules(&self.deny),

@@ -123,7 +123,7 @@ fn rules_see_the_command_or_the_path() {
                 })
                 .or_else(|| seen(tool, json!({"file_path": path})).into_iter().next())
         };
-        assert_eq!(of("/work/x/../.env").as_deref(), Some("/work/x/../.env"));
+        assert_eq!(of("/project/x/../.env").as_deref(), Some("/project/x/../.env"));
     }
     for tool in ["grep", "glob"] {
         assert_eq!(seen(tool, json!({"pattern": "a", "path": "src"})), ["src"]);

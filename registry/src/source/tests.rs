@@ -5,7 +5,7 @@ fn parse(text: &str) -> Source {
 }
 
 fn identity(text: &str) -> String {
-    parse(text).identity(Path::new("/work/project"), Some(Path::new("/home/me"))).unwrap()
+    parse(text).identity(Path::new("/home/me/project"), Some(Path::new("/home/me"))).unwrap()
 }
 
 fn git(text: &str) -> (String, Option<String>) {
@@ -95,8 +95,8 @@ fn paths_are_told_by_how_they_start() {
     assert_eq!(parse("./tools/local-mod"), Source::Path("./tools/local-mod".into()));
     assert_eq!(parse("/abs/x.tgz"), Source::Archive("/abs/x.tgz".into()));
     assert_eq!(parse("C:\\mods\\x"), Source::Path("C:\\mods\\x".into()));
-    assert_eq!(identity("./tools/./a/../local-mod/"), "path:/work/project/tools/local-mod");
-    assert_eq!(identity("../other"), "path:/work/other");
+    assert_eq!(identity("./tools/./a/../local-mod/"), "path:/home/me/project/tools/local-mod");
+    assert_eq!(identity("../other"), "path:/home/me/other");
     assert_eq!(identity("~/mods/x"), "path:/home/me/mods/x");
     assert_eq!(parse("./x.tgz").identity(Path::new("/"), None), None);
     assert_eq!(parse("file:review-mod"), Source::File("review-mod".to_owned()));
