@@ -86,7 +86,7 @@ fn what_was_made_is_told_to_programs_and_a_folder_that_is_there_is_left_alone() 
 
     fs::write(folder.join("src/lib.rs"), "mine").unwrap();
     let again = folders.cmd(&args[..5]).run();
-    let told = "error: this is there already, name another folder with --path or another mod: DIR/work/a/b\n";
+    let told = "error: this is there already, remove it, or name another folder with --path or another mod: DIR/work/a/b\n";
     assert_eq!(again.told(), (2, "", told));
     assert_eq!(fs::read_to_string(folder.join("src/lib.rs")).unwrap(), "mine");
     let typed = folders.cmd(&["mods", "new", "My_Guard"]).run();

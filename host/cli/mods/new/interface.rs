@@ -7,9 +7,6 @@ use toml::Value;
 
 use crate::{cli::output::Usage, files};
 
-/// The repository of this program.
-pub(super) const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
-
 /// A dependency on `mod-interface`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "from", content = "at", rename_all = "lowercase")]
@@ -41,12 +38,14 @@ impl Interface {
         Ok(Self::Path(path))
     }
 
-    /// The one of the first checkout that one of these paths stands in; else the repository.
-    pub(super) fn found<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
+    /// The one of the first checkout that one of these paths stands in. No other is guessed: a dependency is code.
+    pub(super) fn found<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<Self, Usage> {
         let folders = paths.into_iter().flat_map(Path::ancestors).map(|folder| folder.join("mod-interface"));
         let found = folders.into_iter().find(|folder| is_interface(folder));
-        let found = found.and_then(|path| path.canonicalize().ok());
-        found.map_or_else(|| Self::Git(REPOSITORY.to_owned()), Self::Path)
+        let found = found.and_then(|path| path.canonicalize().ok()).map(Self::Path);
+        found.ok_or_else(|| {
+            Usage("no checkout of cmd is found from here, so say where mod-interface comes from with --interface: a checkout, a git URL, or a version".to_owned())
+        })
     }
 
     /// What stands in `Cargo.toml`, without the last brace. `version` is the interface of this program.

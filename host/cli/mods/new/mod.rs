@@ -45,13 +45,14 @@ impl Context<'_> {
         let folder = self.typed(args.path.as_deref().unwrap_or(Path::new(&args.name)));
         let folder: PathBuf = folder.components().collect();
         if folder.symlink_metadata().is_ok() {
-            let text = "this is there already, name another folder with --path or another mod";
+            let text = "this is there already, remove it, or name another folder with --path or another mod";
             return Err(Usage(format!("{text}: {}", folder.display())).into());
         }
         let version = show(self.facts.interface);
         let interface = match &args.interface {
             Some(typed) => Interface::typed(typed, &self.process.cwd)?,
-            None => Interface::found([folder.as_path(), &self.process.exe]),
+            // What was installed stands elsewhere than the checkout that it was built in.
+            None => Interface::found([&*folder, &*self.process.exe, Path::new(env!("CARGO_MANIFEST_DIR"))])?,
         };
         write(&folder, |template| fill(template, &args.name, &interface, &version))
             .with_context(|| format!("cannot make {}", folder.display()))?;
@@ -104,7 +105,6 @@ fn fill(template: &str, name: &str, interface: &Interface, version: &str) -> Str
         ("{{dependency}}", &*interface.dependency(version)),
         ("{{origin}}", &interface.origin()),
         ("{{command}}", &format!("{name}-status")),
-        ("{{repository}}", interface::REPOSITORY),
         ("{{interface}}", version),
         ("{{name}}", name),
     ];

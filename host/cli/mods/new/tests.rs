@@ -1,10 +1,6 @@
 use std::{fs, path::Path};
 
-use super::{
-    TEMPLATE, check, fill,
-    interface::{Interface, REPOSITORY},
-    write,
-};
+use super::{TEMPLATE, check, fill, interface::Interface, write};
 
 #[test]
 fn a_name_that_cannot_be_is_refused_with_the_one_that_was_meant() {
@@ -38,16 +34,16 @@ fn checkout() -> tempfile::TempDir {
 }
 
 #[test]
-fn the_interface_is_that_of_the_checkout_of_the_folder_or_of_the_program_else_of_the_repository() {
+fn the_interface_is_that_of_the_checkout_of_the_folder_or_of_the_program_and_no_other_is_guessed() {
     let dir = checkout();
     let path = |path: &str| dir.path().join(path);
     let interface = Interface::Path(path("cmd/mod-interface").canonicalize().unwrap());
     let found = |folder: &str, exe: &str| Interface::found([&*path(folder), &*path(exe)]);
-    assert_eq!(found("cmd/mods/a", "elsewhere/cmd"), interface);
-    assert_eq!(found("elsewhere/a", "cmd/target/debug/cmd"), interface);
-    let git = Interface::Git(REPOSITORY.to_owned());
-    assert_eq!(found("elsewhere/a", "elsewhere/cmd"), git);
-    assert_eq!(git.dependency("1.0"), format!(" git = \"{REPOSITORY}\", version = \"~1.0\""));
+    assert_eq!(found("cmd/mods/a", "elsewhere/cmd").unwrap(), interface);
+    assert_eq!(found("elsewhere/a", "cmd/target/debug/cmd").unwrap(), interface);
+    let refused = found("elsewhere/a", "elsewhere/cmd").unwrap_err().to_string();
+    let told = "no checkout of cmd is found from here, so say where mod-interface comes from with --interface: a checkout, a git URL, or a version";
+    assert_eq!(refused, told);
 }
 
 #[test]
@@ -58,7 +54,9 @@ fn the_interface_is_the_one_that_was_typed() {
     assert_eq!([typed("cmd"), typed("cmd/mod-interface")], [Ok(interface.clone()), Ok(interface)]);
     assert_eq!(typed("~1.0"), Ok(Interface::Version("~1.0".to_owned())));
     let url = "https://example.com/cmd.git";
-    assert_eq!(typed(url), Ok(Interface::Git(url.to_owned())));
+    let git = Interface::Git(url.to_owned());
+    assert_eq!(typed(url), Ok(git.clone()));
+    assert_eq!(git.dependency("1.0"), format!(" git = \"{url}\", version = \"~1.0\""));
     let missing = "there is no mod-interface here, expected a checkout of cmd, a git URL or a version such as 1.0: elsewhere";
     assert_eq!(typed("elsewhere"), Err(missing.to_owned()));
 }
