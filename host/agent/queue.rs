@@ -5,6 +5,10 @@ use std::{
 
 use mod_interface::types::{Message, MessageSource};
 
+/// How many messages of mods may wait, and how many bytes of them: no model would be sent more.
+const MAX_WAITING: usize = 1024;
+const MAX_BYTES: usize = 4 << 20;
+
 /// When a queued message is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
@@ -45,10 +49,20 @@ pub(super) struct Delivered {
 }
 
 impl MessageQueue {
-    /// Queues `text`.
-    pub fn push(&self, sender: Sender, delivery: Delivery, text: impl Into<String>) {
+    /// Queues `text`. One of a mod is not taken, which is `false`, where too much of mods is waiting already.
+    pub fn push(&self, sender: Sender, delivery: Delivery, text: impl Into<String>) -> bool {
+        let text = text.into();
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.push_back(Queued { sender, delivery, text: text.into() });
+        if sender == Sender::Mod {
+            let of_mods = waiting.iter().filter(|it| it.sender == Sender::Mod);
+            let (count, bytes) =
+                of_mods.fold((0, 0), |(count, bytes), it| (count + 1, bytes + it.text.len()));
+            if count == MAX_WAITING || bytes + text.len() > MAX_BYTES {
+                return false;
+            }
+        }
+        waiting.push_back(Queued { sender, delivery, text });
+        true
     }
 
     /// Takes what steers; what a person said comes before what mods said.
@@ -84,6 +98,17 @@ mod tests {
 
     fn texts(delivered: &Delivered) -> Vec<String> {
         delivered.messages.iter().map(Message::text).collect()
+    }
+
+    #[test]
+    fn what_waits_of_mods_is_bounded_in_number_and_size_and_a_person_is_always_heard() {
+        let queue = MessageQueue::default();
+        let taken = (0..2 * MAX_WAITING).filter(|_| queue.push(Sender::Mod, Delivery::Steer, "x")).count();
+        assert_eq!((taken, queue.push(Sender::Person, Delivery::Steer, "x")), (MAX_WAITING, true));
+        assert_eq!(queue.take_steering().messages.len(), MAX_WAITING + 1);
+        assert!(!queue.push(Sender::Mod, Delivery::Steer, "x".repeat(MAX_BYTES + 1)));
+        assert!(queue.push(Sender::Mod, Delivery::Steer, "x".repeat(MAX_BYTES)));
+        assert!(!queue.push(Sender::Mod, Delivery::FollowUp, "x"));
     }
 
     fn filled() -> MessageQueue {

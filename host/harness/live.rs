@@ -22,12 +22,17 @@ impl LiveSession {
 }
 
 impl Live for LiveSession {
-    fn queue_message(&self, content: String, deliver_as: DeliverAs) {
+    fn queue_message(&self, content: String, deliver_as: DeliverAs) -> Result<(), String> {
         let delivery = match deliver_as {
             DeliverAs::Steer => Delivery::Steer,
             DeliverAs::FollowUp => Delivery::FollowUp,
         };
-        self.queue.push(Sender::Mod, delivery, content);
+        let taken = self.queue.push(Sender::Mod, delivery, content);
+        if taken {
+            Ok(())
+        } else {
+            Err("too many messages of mods are waiting, this one is dropped".to_owned())
+        }
     }
 
     fn set_model(&self, model: &str) -> Result<(), String> {

@@ -33,8 +33,9 @@ pub(super) fn begin(
             Some(pending) => core.runtime.block_on(async {
                 tokio::select! {
                     biased;
-                    answer = pending => Some(answer),
+                    // First: when the runtime is ending, nothing may ask it for a timer.
                     () = sender.closed() => None,
+                    answer = pending => Some(answer),
                 }
             }),
         };

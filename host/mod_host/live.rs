@@ -11,13 +11,17 @@ use serde::Deserialize;
 
 use super::{Core, HARNESS_GONE, identity::ModIdentity, screen::Entry};
 
-/// How much is kept for a session that is not there yet.
+/// How much is kept for a session that is not there yet: calls, and bytes of their texts.
 const MAX_KEPT: usize = 1024;
+const MAX_KEPT_BYTES: usize = 4 << 20;
 
 /// A session that is bound, as far as mods can change it. Its functions return at once.
 pub trait Live: Send + Sync {
     /// Queues a message of a mod for the conversation. It begins no run.
-    fn queue_message(&self, content: String, deliver_as: DeliverAs);
+    ///
+    /// # Errors
+    /// Too much is waiting; it is dropped.
+    fn queue_message(&self, content: String, deliver_as: DeliverAs) -> Result<(), String>;
 
     /// Takes another model, written `provider/id`.
     ///
@@ -35,6 +39,16 @@ pub(crate) enum Order {
     Model(String),
     Effort(Option<Effort>),
     Entry(Entry),
+}
+
+impl Order {
+    fn size(&self) -> usize {
+        match self {
+            Self::Message(text, _) | Self::Model(text) => text.len(),
+            Self::Effort(_) => 0,
+            Self::Entry(entry) => entry.size(),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -61,6 +75,8 @@ pub(crate) struct Orders(Mutex<Given>);
 struct Given {
     session: Option<Arc<dyn Live>>,
     kept: VecDeque<(Arc<ModIdentity>, Order)>,
+    /// Of what was kept so far.
+    bytes: usize,
 }
 
 /// What can be done now.
@@ -76,9 +92,10 @@ impl Orders {
         if let Some(session) = &given.session {
             return Ok(Some(AtOnce { session: Arc::clone(session), order }));
         }
-        if given.kept.len() == MAX_KEPT {
+        given.bytes += order.size();
+        if given.kept.len() == MAX_KEPT || given.bytes > MAX_KEPT_BYTES {
             return Err(format!(
-                "too much is asked before the session begins, at most {MAX_KEPT} calls are kept"
+                "too much is asked before the session begins, at most {MAX_KEPT} calls and {MAX_KEPT_BYTES} bytes are kept"
             ));
         }
         given.kept.push_back((Arc::clone(owner), order));
@@ -132,16 +149,20 @@ impl Core {
         }
     }
 
+    fn tell_refused(&self, owner: &ModIdentity, place: &str, done: Result<(), String>) {
+        if let Err(refused) = done {
+            self.bus.main().mod_error(&owner.id, place, refused);
+        }
+    }
+
     fn carry_out(self: &Arc<Self>, session: &dyn Live, owner: &ModIdentity, order: Order) {
         match order {
-            Order::Message(content, deliver_as) => session.queue_message(content, deliver_as),
+            Order::Message(content, deliver_as) => {
+                self.tell_refused(owner, "queue_message", session.queue_message(content, deliver_as));
+            }
             Order::Entry(entry) => self.show_entry(entry),
             Order::Effort(effort) => session.set_effort(effort),
-            Order::Model(model) => {
-                if let Err(refused) = session.set_model(&model) {
-                    self.bus.main().mod_error(&owner.id, "set_model", refused);
-                }
-            }
+            Order::Model(model) => self.tell_refused(owner, "set_model", session.set_model(&model)),
         }
     }
 }

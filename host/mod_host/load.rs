@@ -175,7 +175,13 @@ fn register(
     };
     let pending = PendingEntry::new(future, Arc::clone(&core.journal), identity.index, place::FACTORY);
     // Its time is kept by who waits for it: the runtime, and with it its timers, may end before this thread.
-    let answer = core.runtime.block_on(progress.given_up.run_until_cancelled(pending));
+    let answer = core.runtime.block_on(async {
+        tokio::select! {
+            biased;
+            () = progress.given_up.cancelled() => None,
+            answer = pending => Some(answer),
+        }
+    });
     let Some(answer) = answer else { return Err(stuck(core, identity, "factory")) };
     let settled = answer.and_then(|completed| settle(&completed).map(drop));
     settled.map_err(|fault| LoadError::Factory { error: fault.to_string() })

@@ -23,6 +23,8 @@ impl Options {
 
     /// The value for a mod, and what was typed for it: `<mod>.<name>` before the bare name, if that is for it.
     pub(super) fn get(&self, owner: &str, name: &str, bare: bool) -> Option<(&str, &str)> {
+        // What has a dot is for one mod: another's may be a key.
+        let bare = bare && !name.contains('.');
         let own = self.values.get_key_value(&format!("{owner}.{name}"));
         let (key, value) = own.or_else(|| self.values.get_key_value(name).filter(|_| bare))?;
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
@@ -69,6 +71,7 @@ mod tests {
         assert_eq!(options.get("notes", "limit", false), None);
         assert_eq!(options.get("notes", "limit", true), Some(("limit", "2")));
         assert_eq!(options.get("notes", "size", true), None);
+        assert_eq!(options.get("notes", "other.limit", true), None, "it is another mod's");
         assert_eq!(options.unasked(), ["limti", "other.limit"]);
     }
 

@@ -26,6 +26,7 @@ use super::{
     frame::{ModFrame, Question},
     identity::ModIdentity,
     journal::place,
+    listener::begin,
     services::Asker,
 };
 use crate::{
@@ -265,6 +266,8 @@ impl Provider for ModProvider {
 
     fn prepare(&self, model: &str) -> Result<(), ProviderError> {
         let core = self.core()?;
+        // It may choose a model, which is prepared for that.
+        let _telling = begin().map_err(|loops| self.fault(&loops))?;
         let json = serde_json::json!({ "model": model }).to_string();
         let question = ProviderQuestion { what: "prepare", messages: Vec::new(), json, pieces: None };
         let frame = self.frame(&core, question);

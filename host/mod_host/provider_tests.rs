@@ -6,11 +6,11 @@ use abi_stable::std_types::RSome;
 use futures::TryStreamExt;
 use mod_interface::{
     abi::{Answer, Completed, Entry as ModEntry, Flags, Frame, Pending, Rest, Status},
-    types::{AgentEvent, EventPayload, ToolSpec},
+    types::{AgentEvent, DeliverAs, Effort, EventPayload, ToolSpec},
 };
 
 use super::*;
-use crate::mod_host::fixture::World;
+use crate::mod_host::{fixture::World, live::Live};
 
 /// A provider that pushes these, whatever the host says to it, and then answers with this JSON.
 struct Pushes(Vec<String>, Option<String>);
@@ -163,4 +163,40 @@ async fn a_provider_that_is_not_ready_at_once_is_not_ready() {
     let fault =
         "the model provider acme of mod:a failed: answered something invalid: prepare must answer at once";
     assert_eq!(provider(&world, Waits).prepare("m"), Err(ProviderError::fatal(fault)));
+}
+
+/// Takes one of its own models when it is asked whether that can be called.
+struct ChoosesItself;
+
+impl ModEntry for ChoosesItself {
+    fn call(&self, frame: &Frame, _: &mut Reply) -> u32 {
+        let _asked = frame.call_now("set_model", r#"{"model":"acme/m"}"#);
+        Status::Ready as u32
+    }
+}
+
+/// A session whose models are those of one provider.
+struct Session(ModProvider, Arc<Mutex<usize>>);
+
+impl Live for Session {
+    fn queue_message(&self, _: String, _: DeliverAs) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn set_model(&self, _: &str) -> Result<(), String> {
+        *self.1.lock().unwrap() += 1;
+        self.0.prepare("m").map_err(|error| error.to_string())
+    }
+
+    fn set_effort(&self, _: Option<Effort>) {}
+}
+
+#[tokio::test]
+async fn a_provider_that_chooses_itself_while_it_is_prepared_comes_to_an_end() {
+    let (world, asked) = (World::new(), Arc::default());
+    let provider = provider(&world, ChoosesItself);
+    let session: Arc<dyn Live> = Arc::new(Session(provider.clone(), Arc::clone(&asked)));
+    world.core.bind(&session);
+    assert_eq!(provider.prepare("m"), Ok(()));
+    assert_eq!(*asked.lock().unwrap(), 8, "as deep as listeners may be");
 }

@@ -32,6 +32,13 @@ pub(crate) struct Entry {
     data: Value,
 }
 
+impl Entry {
+    /// About how many bytes it is.
+    pub(crate) fn size(&self) -> usize {
+        self.custom_type.len() + self.data.to_string().len()
+    }
+}
+
 /// For which entries a renderer is.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -214,8 +214,12 @@ async fn what_is_asked_of_a_session_that_never_comes_is_bounded_and_nonsense_is_
     let world = World::new();
     let queue = || world.now("queue_message", r#"{"content":"x","deliverAs":"steer"}"#);
     assert!((0..1024).all(|_| queue() == Ok("null".to_owned())));
-    let full = "too much is asked before the session begins, at most 1024 calls are kept";
+    let full = "too much is asked before the session begins, at most 1024 calls and 4194304 bytes are kept";
     assert_eq!(queue(), Err(full.to_owned()));
+    let large = format!(r#"{{"content":"{}","deliverAs":"steer"}}"#, "x".repeat(3 << 20));
+    let other = World::new();
+    let twice = [(); 2].map(|()| other.now("queue_message", &large));
+    assert_eq!(twice, [Ok("null".to_owned()), Err(full.to_owned())]);
     let refused = |service: &str, args: &str| world.now(service, args).unwrap_err();
     let unknown = refused("queue_message", r#"{"content":"x","deliverAs":"soon"}"#);
     assert_eq!(

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use crate::support::{
     packages::{archive, mods},
     session::Folders,
@@ -36,6 +38,18 @@ fn a_mod_that_several_packages_have_names_none_of_them() {
     let ran = folders.cmd(&["mods", "remove", "-g", "numbered-001"]).run();
     let told = "error: several packages have this mod, name one of file:pack-a, file:pack-b: numbered-001\n";
     assert_eq!(ran.told(), (2, "", told));
+}
+
+#[test]
+fn a_name_that_is_a_package_and_the_mod_of_another_names_neither() {
+    let folders = installed(&["pack-a"]);
+    folders.settings(&json!({ "mods": { "sources": ["file:pack-a", "numbered-001"] } }));
+    let remove = |name: &str| folders.cmd(&["mods", "remove", "-g", name]).run();
+    let told =
+        "error: several packages have this mod, name one of file:pack-a, npm:numbered-001: numbered-001\n";
+    assert_eq!(remove("numbered-001").told(), (2, "", told));
+    assert_eq!(remove("npm:numbered-001").told(), (0, "removed npm:numbered-001 for the user\n", ""));
+    assert_eq!(remove("numbered-001").told(), (0, "removed file:pack-a for the user\n", ""));
 }
 
 #[test]

@@ -65,10 +65,16 @@ pub(super) fn meant<'a>(
     let id = typed_identity(places, cwd, typed);
     let is_meant =
         |entry: &&Entry| Some(&entry.id) == id.as_ref() || entry.id == typed || entry.text == typed;
-    if let Some(entry) = known.iter().find(is_meant) {
-        return Ok(entry);
-    }
+    let named = known.iter().find(is_meant);
     let mut shipping: Vec<_> = known.iter().filter(|entry| ships(places, entry, typed)).collect();
+    if let Some(entry) = named {
+        // The name alone, as of a package of npm, may also be that of another package's mod.
+        let is_name = registry::portable::check_mod_name(typed).is_ok();
+        if !is_name || shipping.iter().all(|other| other.id == entry.id) {
+            return Ok(entry);
+        }
+        shipping.push(entry);
+    }
     shipping.sort_by_key(|entry| (entry.id.as_str(), entry.scope.as_str()));
     shipping.dedup_by_key(|entry| (entry.scope, &entry.id));
     match shipping[..] {

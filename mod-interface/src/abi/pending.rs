@@ -88,6 +88,10 @@ unsafe extern "C" fn poll<R: Rest>(rest: *mut (), cx: &mut FfiContext<'_>, compl
     let polled = guard(|| cx.with_context(|cx| unsafe { &mut *rest.cast::<R>() }.poll(cx, completed)));
     match polled {
         Ok(Poll::Pending) => return Status::Pending as u32,
+        // To the host it would not be over, although it is ended below.
+        Ok(Poll::Ready(())) if completed.status == Status::Pending as u32 => {
+            *completed = Completed::fault(Status::Failed, "ready with an answer that is pending");
+        }
         Ok(Poll::Ready(())) => {}
         Err(panic) => *completed = Completed::from(panic),
     }
@@ -181,5 +185,31 @@ mod tests {
         assert!(completed.fault_text().starts_with("polled at "), "{}", completed.fault_text());
         drop(rest);
         assert_eq!((ended.load(Relaxed), Arc::strong_count(&ended)), (1, 1));
+    }
+
+    /// Is ready, and says that it is pending.
+    struct Lies(Arc<AtomicUsize>);
+
+    impl Rest for Lies {
+        fn poll(&mut self, _: &mut Context<'_>, completed: &mut Completed) -> Poll<()> {
+            completed.status = Status::Pending as u32;
+            Poll::Ready(())
+        }
+
+        fn end(self: Box<Self>) {
+            self.0.fetch_add(1, Relaxed);
+            // Were it ended twice, this test would notice, and not free anything twice.
+            std::mem::forget(self);
+        }
+    }
+
+    #[test]
+    fn one_that_is_ready_with_a_pending_answer_is_over_and_ended_once() {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let mut rest = Pending::new(Box::new(Lies(Arc::clone(&ended))));
+        let fault = Completed::fault(Status::Failed, "ready with an answer that is pending");
+        assert_eq!((poll_once(&mut rest), rest.is_over()), (Poll::Ready(fault), true));
+        drop(rest);
+        assert_eq!(ended.load(Relaxed), 1);
     }
 }

@@ -12,9 +12,12 @@ use serde::Serialize;
 
 use self::interface::Interface;
 use super::Context;
-use crate::cli::{
-    args::NewArgs,
-    output::{Exit, Report, Usage},
+use crate::{
+    builtin,
+    cli::{
+        args::NewArgs,
+        output::{Exit, Report, Usage},
+    },
 };
 
 /// The files of a mod, with what stands for its name and the like in double braces.
@@ -64,6 +67,9 @@ impl Context<'_> {
 
 /// Checks a name: one that a mod, a crate and a command can have.
 fn check(name: &str) -> Result<(), Usage> {
+    if builtin::roots().iter().any(|(taken, _)| *taken == name) {
+        return Err(Usage(format!("a mod of this name is built in, and comes first; take another: {name}")));
+    }
     if is_name(name) && !means_something(name) {
         return Ok(());
     }

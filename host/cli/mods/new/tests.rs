@@ -18,6 +18,8 @@ fn a_name_that_cannot_be_is_refused_with_the_one_that_was_meant() {
         assert_eq!(refused(name), format!("{expected}; did you mean {meant}?: {name}"));
     }
     assert_eq!(refused("…"), format!("{expected}: …"));
+    let built_in = "a mod of this name is built in, and comes first; take another: provider-openai";
+    assert_eq!(refused("provider-openai"), built_in);
     for name in ["mod", "async", "test", "mod-interface"] {
         assert_eq!(refused(name), format!("{expected}, but this means something to cargo or rustc: {name}"));
     }

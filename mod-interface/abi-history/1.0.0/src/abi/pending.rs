@@ -88,6 +88,10 @@ unsafe extern "C" fn poll<R: Rest>(rest: *mut (), cx: &mut FfiContext<'_>, compl
     let polled = guard(|| cx.with_context(|cx| unsafe { &mut *rest.cast::<R>() }.poll(cx, completed)));
     match polled {
         Ok(Poll::Pending) => return Status::Pending as u32,
+        // To the host it would not be over, although it is ended below.
+        Ok(Poll::Ready(())) if completed.status == Status::Pending as u32 => {
+            *completed = Completed::fault(Status::Failed, "ready with an answer that is pending");
+        }
         Ok(Poll::Ready(())) => {}
         Err(panic) => *completed = Completed::from(panic),
     }
