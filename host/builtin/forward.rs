@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use mod_interface::prelude::{Error, ModApi, ModelDone, ModelError, ModelPiece, ModelSink, Provider, Result};
 
-use crate::providers::{self, ModelEvent, ProviderError};
+use crate::providers::{self, Calls, ModelEvent, ProviderError};
 
 /// What is ready at once is pushed at once, so many pieces at most.
 const AT_ONCE: usize = 64;
@@ -31,7 +31,11 @@ async fn answer(
         tools: request.tools().into(),
         effort: request.effort(),
     };
-    let mut events = provider.stream(request).ready_chunks(AT_ONCE);
+    // What a server says that no model can is the server's fault, and to be tried again; not this mod's.
+    let mut calls = Calls::default();
+    let checked =
+        provider.stream(request).map(move |event| event.and_then(|it| calls.check(&it).map(|()| it)));
+    let mut events = checked.ready_chunks(AT_ONCE);
     while let Some(ready) = events.next().await {
         let mut pieces = Vec::with_capacity(ready.len());
         let mut ended = None;

@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     hooks::HookFault,
-    providers::{MAX_RESPONSE_BYTES, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError},
+    providers::{Calls, MAX_RESPONSE_BYTES, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError},
 };
 
 /// So many pushes wait for the run.
@@ -63,8 +63,7 @@ struct Pieces {
 #[derive(Default)]
 struct Said {
     size: usize,
-    calls: HashSet<String>,
-    in_call: bool,
+    calls: Calls,
     fault: Option<String>,
 }
 
@@ -72,7 +71,7 @@ struct Said {
 pub(super) fn asked(asker: &Asker) -> Result<Arc<ProviderQuestion>, String> {
     match &asker.question {
         Question::Provider(question) => Ok(Arc::clone(question)),
-        _ => Err("only a provider that streams can push pieces".to_owned()),
+        _ => Err(does_not_stream()),
     }
 }
 
@@ -95,8 +94,12 @@ impl ProviderQuestion {
     }
 
     fn pieces(&self) -> Result<&Pieces, String> {
-        self.pieces.as_ref().ok_or_else(|| "only a provider that streams can push pieces".to_owned())
+        self.pieces.as_ref().ok_or_else(does_not_stream)
     }
+}
+
+fn does_not_stream() -> String {
+    "only a provider that streams can push pieces".to_owned()
 }
 
 fn nobody_waits() -> String {
@@ -134,31 +137,18 @@ impl Said {
             serde_json::from_str(json).map_err(|error| format!("a piece that is none: {error}"))?;
         self.size += json.len() + PIECE_BYTES * pieces.len();
         if self.size > 2 * MAX_RESPONSE_BYTES {
-            return Err(format!("more than any model says, expected at most {MAX_RESPONSE_BYTES} bytes"));
+            return Err(format!(
+                "more than any model says, expected at most {} bytes",
+                2 * MAX_RESPONSE_BYTES
+            ));
         }
         pieces.into_iter().map(|piece| self.piece(piece)).collect()
     }
 
     fn piece(&mut self, piece: ModelPiece) -> Result<ModelEvent, String> {
-        match &piece {
-            ModelPiece::ToolUse { id, name } => {
-                if id.is_empty() || name.is_empty() {
-                    return Err(format!(
-                        "a tool call needs an id and a name, got id: {id:?}, name: {name:?}"
-                    ));
-                }
-                if !self.calls.insert(id.clone()) {
-                    return Err(format!("two tool calls of one answer have the same id: {id}"));
-                }
-                self.in_call = true;
-            }
-            ModelPiece::ToolInput(_) if !self.in_call => {
-                return Err("a piece of a tool's input outside of a tool call".to_owned());
-            }
-            ModelPiece::ToolInput(_) | ModelPiece::Alive => {}
-            _ => self.in_call = false,
-        }
-        Ok(event(piece))
+        let event = event(piece);
+        self.calls.check(&event).map_err(|error| error.to_string())?;
+        Ok(event)
     }
 }
 

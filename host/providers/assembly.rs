@@ -1,7 +1,7 @@
 use mod_interface::types::{ContentBlock, EventPayload, Message, Usage};
 use serde_json::{Map, Value};
 
-use super::{MAX_RESPONSE_BYTES, ModelEvent, ModelResponse, ProviderError};
+use super::{Calls, MAX_RESPONSE_BYTES, ModelEvent, ModelResponse, ProviderError};
 use crate::events::Emitter;
 
 /// A message is told anew when it has grown by a quarter, and by no less than this: however long it
@@ -17,6 +17,7 @@ pub(super) struct Assembly<'a> {
     emitter: &'a Emitter,
     /// The blocks so far; the input of an open tool call is its JSON text.
     blocks: Vec<ContentBlock>,
+    calls: Calls,
     /// Whether the last block may still grow.
     open: bool,
     /// The bytes of all pieces so far, and how many there were at the last `message_update`.
@@ -30,17 +31,27 @@ pub(super) struct Assembly<'a> {
 
 impl<'a> Assembly<'a> {
     pub(super) fn new(emitter: &'a Emitter) -> Self {
-        Self { emitter, blocks: Vec::new(), open: false, size: 0, told: 0, boundary: false, spent: 0 }
+        Self {
+            emitter,
+            blocks: Vec::new(),
+            calls: Calls::default(),
+            open: false,
+            size: 0,
+            told: 0,
+            boundary: false,
+            spent: 0,
+        }
     }
 
     /// Takes a piece. Returns the response when it was the last one.
     pub(super) fn push(&mut self, event: ModelEvent) -> Result<Option<ModelResponse>, ProviderError> {
+        self.calls.check(&event)?;
         match event {
             ModelEvent::Text(delta) => self.text(delta),
             ModelEvent::Thinking(delta) => self.thinking(delta),
             ModelEvent::ThinkingSignature(signature) => self.signature(&signature),
-            ModelEvent::ToolUse { id, name } => self.tool_use(id, name)?,
-            ModelEvent::ToolInput(json) => self.tool_input(&json)?,
+            ModelEvent::ToolUse { id, name } => self.tool_use(id, name),
+            ModelEvent::ToolInput(json) => self.tool_input(&json),
             ModelEvent::BlockEnd => self.close(),
             ModelEvent::Alive => {}
             ModelEvent::Done { stop_reason, usage } => return Ok(Some(self.finish(stop_reason, usage))),
@@ -106,26 +117,16 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    fn tool_use(&mut self, id: String, name: String) -> Result<(), ProviderError> {
-        if id.is_empty() || name.is_empty() {
-            return Err(ProviderError::retryable(format!(
-                "a tool call needs an id and a name, got id: {id:?}, name: {name:?}"
-            )));
-        }
+    fn tool_use(&mut self, id: String, name: String) {
         self.size += id.len() + name.len();
         self.begin(ContentBlock::ToolUse { id, name, input: Value::String(String::new()) });
         self.boundary = true;
-        Ok(())
     }
 
-    fn tool_input(&mut self, json: &str) -> Result<(), ProviderError> {
+    fn tool_input(&mut self, json: &str) {
         self.size += json.len();
-        match self.open_block() {
-            Some(ContentBlock::ToolUse { input: Value::String(text), .. }) => {
-                text.push_str(json);
-                Ok(())
-            }
-            _ => Err(ProviderError::retryable("got a piece of a tool's input outside of a tool call")),
+        if let Some(ContentBlock::ToolUse { input: Value::String(text), .. }) = self.open_block() {
+            text.push_str(json);
         }
     }
 

@@ -21,6 +21,7 @@
 
 pub mod anthropic;
 mod assembly;
+mod calls;
 mod client;
 mod endpoint;
 pub mod openai;
@@ -37,6 +38,7 @@ use std::{sync::Arc, time::Duration};
 use futures::stream::BoxStream;
 use mod_interface::types::{Effort, Message, ModelInfo, ToolSpec, Usage};
 
+pub(crate) use calls::Calls;
 pub use client::{CallError, ModelClient, ModelResponse};
 pub use endpoint::Access;
 pub use resolve::{Providers, ProvidersError};

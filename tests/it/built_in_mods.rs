@@ -1,6 +1,9 @@
 //! The mods that are compiled in: there before all others, listed like any, and turned off like any.
 
-use std::fs;
+use std::{
+    fs,
+    io::{Read, Write},
+};
 
 use serde_json::{Value, json};
 
@@ -98,6 +101,48 @@ fn a_mod_cannot_take_the_id_of_a_built_in_provider_until_that_is_turned_off() {
     assert!(ran.stderr.contains("cannot talk to http://127.0.0.1:1"), "{ran:?}");
     folders.settings(&json!({ "mods": { "disabled": ["provider-openai"] }, "maxTurns": 1 }));
     let ran = run("openai").run();
-    assert!(!ran.stderr.contains("choose another") && !ran.stderr.contains("error: "), "{ran:?}");
+    let ended = "warning: the run ended early, after 1 turn: max_turns\n";
+    assert_eq!((ran.code(), &*ran.stderr), (1, ended));
+    assert!(
+        ran.stdout.ends_with(
+            "; None; read_file,write_file,edit_file,shell_command,grep,glob,list_directory,agent; go\n"
+        ),
+        "{ran:?}"
+    );
     assert_eq!(fs::read_dir(folders.home().join("sessions")).unwrap().count(), 1);
+}
+
+/// A server that answers each request with the next of these streams, and its address.
+fn server(answers: [&'static str; 2]) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for answer in answers {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut heard = Vec::new();
+            let mut piece = [0; 4096];
+            while !heard.ends_with(b"}") {
+                let read = stream.read(&mut piece).unwrap();
+                heard.extend_from_slice(&piece[..read]);
+            }
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            stream.write_all(format!("{head}data: {answer}\n\ndata: [DONE]\n\n").as_bytes()).unwrap();
+        }
+    });
+    address
+}
+
+#[test]
+fn what_no_model_can_say_is_the_servers_fault_and_asked_again() {
+    let folders = Folders::new();
+    folders.settings(&json!({ "api": { "baseDelayMs": 1 } }));
+    let nameless =
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"arguments":"{}"}}]}}]}"#;
+    let well = r#"{"choices":[{"delta":{"content":"hello"},"finish_reason":"stop"}]}"#;
+    let ran = folders
+        .cmd(&["-p", "go", "--model", "openai/gpt-x"])
+        .env("OPENAI_API_KEY", KEY)
+        .env("OPENAI_BASE_URL", server([nameless, well]))
+        .run();
+    assert_eq!(ran.told(), (0, "hello\n", ""));
 }

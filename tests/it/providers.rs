@@ -119,7 +119,7 @@ async fn a_tool_call_needs_an_id_of_its_own_and_a_name_and_input_needs_a_tool_ca
 
 #[tokio::test]
 async fn a_provider_that_floods_is_given_up() {
-    let most = "answered something invalid: more than any model says, expected at most 16777216 bytes";
+    let most = "answered something invalid: more than any model says, expected at most 33554432 bytes";
     assert_faults("floods-with-nothing", most).await;
     for host in hosts().await {
         let error = "the response is longer than any model's, expected at most 16777216 bytes".to_owned();

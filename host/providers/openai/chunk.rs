@@ -9,11 +9,9 @@ use serde::Deserialize;
 
 use crate::providers::{
     MAX_RESPONSE_BYTES, ModelEvent, ProviderError,
+    calls::{MAX_CALLS, too_many},
     endpoint::{Decode, Redactor, WireError, parse},
 };
-
-/// The most tools that one response may call.
-const MAX_CALLS: usize = 1024;
 
 #[derive(Deserialize)]
 struct Chunk {
@@ -201,10 +199,8 @@ impl Decoder {
                 // An id of our own must differ from those of all other calls of the conversation.
                 let id = id.unwrap_or_else(|| format!("call_{:016x}", fastrand::u64(..)));
                 if self.calls.len() == MAX_CALLS {
-                    let text = format!(
-                        "the response calls more tools than any model does, expected at most {MAX_CALLS}"
-                    );
-                    return Err(ProviderError::fatal(text));
+                    // Here too, for calls are held back here.
+                    return Err(too_many());
                 }
                 let (name, arguments, shape) = Default::default();
                 self.calls.push_mut(Call { index: delta.index, id, name, arguments, shape, told: 0 })
