@@ -364,7 +364,6 @@ impl HarnessBuilder {
             .map(|(planned, _)| planned.origin)
             .collect();
         names.extend(roots().map(|(name, _)| name.to_owned()));
-        names.extend(plan.mods.iter().filter_map(Planned::name).map(str::to_owned));
         let mut result = mods.load(plan, disabled).await?;
         // First: a factory that read it will have failed for it too.
         if let Some(fault) = mods.option_faults().into_iter().next() {

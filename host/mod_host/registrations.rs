@@ -39,6 +39,11 @@ pub(crate) enum What {
 }
 
 impl What {
+    /// Whether runs read it, from what [`Registrations::publish`] makes.
+    fn is_published(&self) -> bool {
+        matches!(self, Self::Hooks(_) | Self::Observer(_) | Self::Channel(_))
+    }
+
     /// Whether only one of the two can be there, and what they are.
     fn is_taken_by(&self, first: &Row, owner: &ModIdentity) -> Option<&'static str> {
         match (self, &first.what) {
@@ -94,6 +99,15 @@ struct Table {
 }
 
 impl Table {
+    /// Puts a row in its place, and gives its number.
+    fn insert(&mut self, owner: &Arc<ModIdentity>, what: What) -> u64 {
+        self.last_id += 1;
+        let id = self.last_id;
+        let at = self.rows.partition_point(|row| (row.owner.index, row.id) < (owner.index, id));
+        self.rows.insert(at, Row { id, owner: Arc::clone(owner), what });
+        id
+    }
+
     fn check_open(&self, owner: &ModIdentity) -> Result<(), Refusal> {
         match self.closed.contains(&owner.index) {
             _ if self.over => Err(Refusal::Gone),
@@ -122,11 +136,11 @@ impl Registrations {
             drop(table);
             return Err(refusal);
         }
-        table.last_id += 1;
-        let id = table.last_id;
-        let at = table.rows.partition_point(|row| (row.owner.index, row.id) < (owner.index, id));
-        table.rows.insert(at, Row { id, owner: Arc::clone(owner), what });
-        self.publish(&table);
+        let is_published = what.is_published();
+        let id = table.insert(owner, what);
+        if is_published {
+            self.publish(&table);
+        }
         Ok(id)
     }
 
@@ -135,14 +149,16 @@ impl Registrations {
         self.table().check_open(owner)
     }
 
-    /// Adds a registration of a kind that a mod has one of, in place of the one before.
+    /// Adds a registration of a kind that a mod has one of and that no run reads, in place of the one before; nobody
+    /// sees both. Gives its number, and what was there.
     pub(crate) fn replace(&self, owner: &Arc<ModIdentity>, what: What) -> Result<(u64, Vec<What>), Refusal> {
         let kind = std::mem::discriminant(&what);
-        let id = self.add(owner, what)?;
-        let before = self.remove(|row| {
-            row.id < id && row.owner.index == owner.index && std::mem::discriminant(&row.what) == kind
-        });
-        Ok((id, before))
+        let mut table = self.table();
+        table.check_open(owner)?;
+        let is_before =
+            |row: &mut Row| row.owner.index == owner.index && std::mem::discriminant(&row.what) == kind;
+        let before = table.rows.extract_if(.., is_before).map(|row| row.what).collect();
+        Ok((table.insert(owner, what), before))
     }
 
     /// The renderer of a type.
@@ -240,12 +256,17 @@ impl Registrations {
         table.rows.iter().filter(|row| row.owner.index == owner.index).for_each(|row| look(&row.what));
     }
 
+    /// Undoes what `owner` has of a kind that it has one of, as [`Self::replace`] puts it there.
+    pub(crate) fn withdraw(&self, owner: &ModIdentity, which: impl Fn(&What) -> bool) -> Vec<What> {
+        self.remove(|row| row.owner.index == owner.index && which(&row.what))
+    }
+
     /// Takes rows out. They are dropped by the caller, without a lock: their code may register or
     /// dispose something itself.
     fn remove(&self, which: impl Fn(&Row) -> bool) -> Vec<What> {
         let mut table = self.table();
         let removed: Vec<_> = table.rows.extract_if(.., |row| which(row)).map(|row| row.what).collect();
-        if !removed.is_empty() {
+        if removed.iter().any(What::is_published) {
             self.publish(&table);
         }
         removed

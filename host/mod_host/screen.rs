@@ -118,14 +118,17 @@ impl Core {
 
     /// Takes a status text in place of the one before; a blank one clears it.
     pub(crate) fn set_status(&self, owner: &Arc<ModIdentity>, text: &str) -> Result<u64, String> {
-        let text: Arc<str> = text.trim().replace(['\n', '\r'], " ").into();
+        // What lines are made of has no place in one.
+        let text = text.trim().replace(|c: char| c.is_control() && c != '\u{1b}', " ");
+        let registrations = self.registrations();
         let refused = |refusal: super::registrations::Refusal| refusal.to_string();
-        let (id, _before) =
-            self.registrations().replace(owner, What::Status(Arc::clone(&text))).map_err(refused)?;
-        if text.is_empty() {
-            self.dispose(owner, id);
-            return Ok(super::core::INERT);
-        }
+        registrations.check_open(owner).map_err(refused)?;
+        let id = if text.is_empty() {
+            drop(registrations.withdraw(owner, |what| matches!(what, What::Status(_))));
+            super::core::INERT
+        } else {
+            registrations.replace(owner, What::Status(text.into())).map_err(refused)?.0
+        };
         self.ui.repaint();
         Ok(id)
     }
