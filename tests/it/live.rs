@@ -97,6 +97,25 @@ async fn steering_lands_behind_the_batch_that_runs_and_a_follow_up_where_the_run
 }
 
 #[tokio::test]
+async fn decision_23_what_is_queued_while_nothing_runs_starts_nothing_and_is_said_in_the_next_run() {
+    let turns = json!([{ "text": "one" }, { "text": "two" }, { "text": "three" }]);
+    let does = "queue-once-at-the-end";
+    let (first, _) = played(&Folders::new(), turns.clone(), does, &["go"]).await;
+    assert_eq!(first, ["user[user]: go", "assistant: one"]);
+    let (messages, events) = played(&Folders::new(), turns, does, &["go", "again"]).await;
+    let expected = [
+        "user[user]: go",
+        "assistant: one",
+        "user[user]: again",
+        "user[steering]: steered by a",
+        "assistant: two",
+        "user[follow_up]: follow-up of a",
+        "assistant: three",
+    ];
+    assert_eq!((messages, events), (expected.map(str::to_owned).to_vec(), vec![]));
+}
+
+#[tokio::test]
 async fn a_message_without_a_text_is_refused() {
     let (_, events) = played(&Folders::new(), json!([{ "text": "one" }]), "queue-nothing", &["go"]).await;
     assert_eq!(events, ["notice a: Some(\"a message that is queued needs a text, got none\")"]);

@@ -24,6 +24,16 @@ pub(crate) fn add(cmd: &ModApi, me: &str, what: &str) -> Result<bool> {
                 let _told = queue(&api, &me);
             })?;
         }
+        "queue-once-at-the-end" => {
+            let (api, me, once) = (cmd.clone(), me.to_owned(), std::sync::Once::new());
+            cmd.hooks(Hooks::new().on_run_end_sync(move |_, _| {
+                once.call_once(|| {
+                    // A queue that is gone is seen in the conversation.
+                    let _told = queue(&api, &me);
+                });
+                Ok(())
+            }))?;
+        }
         "queue-nothing" => {
             let refused = cmd.queue_message(" ", DeliverAs::Steer).err();
             say(cmd, me, &format!("{:?}", refused.map(|refused| refused.to_string())));
