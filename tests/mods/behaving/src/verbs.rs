@@ -24,16 +24,7 @@ pub(crate) fn add(cmd: &ModApi, me: &str, what: &str) -> Result<bool> {
                 let _told = queue(&api, &me);
             })?;
         }
-        "queue-once-at-the-end" => {
-            let (api, me, once) = (cmd.clone(), me.to_owned(), std::sync::Once::new());
-            cmd.hooks(Hooks::new().on_run_end_sync(move |_, _| {
-                once.call_once(|| {
-                    // A queue that is gone is seen in the conversation.
-                    let _told = queue(&api, &me);
-                });
-                Ok(())
-            }))?;
-        }
+        "queue-once-at-the-end" => queue_once_at_the_end(cmd, me)?,
         "queue-nothing" => {
             let refused = cmd.queue_message(" ", DeliverAs::Steer).err();
             say(cmd, me, &format!("{:?}", refused.map(|refused| refused.to_string())));
@@ -90,6 +81,18 @@ fn flags(cmd: &ModApi, me: &str) -> Result<()> {
 fn queue(cmd: &ModApi, from: &str) -> Result<()> {
     cmd.queue_message(&format!("follow-up of {from}"), DeliverAs::FollowUp)?;
     cmd.queue_message(&format!("steered by {from}"), DeliverAs::Steer)
+}
+
+fn queue_once_at_the_end(cmd: &ModApi, me: &str) -> Result<()> {
+    let (api, me, once) = (cmd.clone(), me.to_owned(), std::sync::Once::new());
+    let hooks = Hooks::new().on_run_end_sync(move |_, _| {
+        once.call_once(|| {
+            // A queue that is gone is seen in the conversation.
+            let _told = queue(&api, &me);
+        });
+        Ok(())
+    });
+    cmd.hooks(hooks).map(drop)
 }
 
 fn choose(cmd: &ModApi) -> Result<()> {
