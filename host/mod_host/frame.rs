@@ -9,7 +9,7 @@ use abi_stable::std_types::{RResult, RString};
 use async_ffi::{FfiFuture, FutureExt};
 use mod_interface::{
     abi::{Callable, FrameHost, HookObject, JsonField, NumberField, TextField},
-    types::{AgentEvent, EventPayload, Message, SessionChange, SessionEndReason, SessionStartSource, Usage},
+    types::{AgentEvent, EventPayload, Message, Usage},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -139,7 +139,7 @@ impl ModFrame {
             (Question::Tool(call), TextField::ToolCallId) => &call.ctx.tool_call_id,
             (Question::Tool(call), TextField::ToolName) => &call.name,
             (Question::Tool(call), TextField::ToolInput) => &call.input,
-            (Question::Event(event), TextField::ToolName) => event_tool(&event.payload).unwrap_or_default(),
+            (Question::Event(event), TextField::ToolName) => event.payload.tool_name().unwrap_or_default(),
             _ => self.call_input().map_or("", |call| match field {
                 TextField::ToolCallId => &call.id,
                 TextField::ToolName => &call.name,
@@ -176,10 +176,7 @@ impl ModFrame {
         }
         match self.subject() {
             Some(Subject::Stop { stop_reason, .. }) => stop_reason.as_str(),
-            Some(Subject::Session(SessionChange::Start(SessionStartSource::Startup))) => "startup",
-            Some(Subject::Session(SessionChange::Start(SessionStartSource::Resume))) => "resume",
-            Some(Subject::Session(SessionChange::End(SessionEndReason::Shutdown))) => "shutdown",
-            Some(Subject::Session(SessionChange::End(SessionEndReason::Replaced))) => "replaced",
+            Some(Subject::Session(change)) => change.as_str(),
             _ => "",
         }
     }
@@ -216,20 +213,6 @@ impl ModFrame {
         let core = self.core.upgrade().filter(|core| !core.shutdown.is_cancelled());
         let core = core.ok_or(HARNESS_GONE)?;
         Ok(services::Asker { core, owner: Arc::clone(&self.owner), question: self.question.clone() })
-    }
-}
-
-fn event_tool(event: &EventPayload) -> Option<&str> {
-    match event {
-        EventPayload::ToolQueued { tool_name, .. }
-        | EventPayload::ToolDenied { tool_name, .. }
-        | EventPayload::ToolHookBlocked { tool_name, .. }
-        | EventPayload::ToolRunning { tool_name, .. }
-        | EventPayload::ToolUpdate { tool_name, .. }
-        | EventPayload::ToolCompleted { tool_name, .. }
-        | EventPayload::ToolErrored { tool_name, .. }
-        | EventPayload::SubagentProgress { tool_name, .. } => Some(tool_name),
-        _ => None,
     }
 }
 

@@ -2,7 +2,10 @@ use std::{path::Path, time::Duration};
 
 use mod_interface::{
     abi::{Frame, OwnFrame},
-    types::{AgentState, ContentBlock, EventKind, Hook, MessageSource, Role, RunResult, StopReason},
+    types::{
+        AgentState, ContentBlock, EventKind, Hook, MessageSource, Role, RunResult, SessionChange,
+        SessionEndReason, SessionStartSource, StopReason,
+    },
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

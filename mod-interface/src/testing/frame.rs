@@ -15,7 +15,7 @@ use crate::{
     abi::{Callable, FrameHost, HookObject, JsonField, NumberField, TextField},
     types::{
         AgentEvent, AgentState, ContentBlock, EventPayload, MAIN_AGENT, Message, RunResult, SessionChange,
-        SessionEndReason, SessionStartSource, StopReason, Usage,
+        StopReason, Usage,
     },
 };
 
@@ -110,7 +110,7 @@ impl TestFrame {
     fn tool_name(&self) -> &str {
         match (self.call(), self.event()) {
             (Some(call), _) => &call.name,
-            (None, Some(event)) => event_tool(event),
+            (None, Some(event)) => event.tool_name().unwrap_or_default(),
             _ => "",
         }
     }
@@ -118,10 +118,7 @@ impl TestFrame {
     fn reason(&self) -> &'static str {
         match self.subject() {
             Some(Subject::Stop { reason, .. }) => reason.as_str(),
-            Some(Subject::Session(SessionChange::Start(SessionStartSource::Startup))) => "startup",
-            Some(Subject::Session(SessionChange::Start(SessionStartSource::Resume))) => "resume",
-            Some(Subject::Session(SessionChange::End(SessionEndReason::Shutdown))) => "shutdown",
-            Some(Subject::Session(SessionChange::End(SessionEndReason::Replaced))) => "replaced",
+            Some(Subject::Session(change)) => change.as_str(),
             _ => "",
         }
     }
@@ -140,20 +137,6 @@ impl TestFrame {
             (_, Some(state)) => &state.messages,
             _ => &[],
         }
-    }
-}
-
-fn event_tool(event: &EventPayload) -> &str {
-    match event {
-        EventPayload::ToolQueued { tool_name, .. }
-        | EventPayload::ToolDenied { tool_name, .. }
-        | EventPayload::ToolHookBlocked { tool_name, .. }
-        | EventPayload::ToolRunning { tool_name, .. }
-        | EventPayload::ToolUpdate { tool_name, .. }
-        | EventPayload::ToolCompleted { tool_name, .. }
-        | EventPayload::ToolErrored { tool_name, .. }
-        | EventPayload::SubagentProgress { tool_name, .. } => tool_name,
-        _ => "",
     }
 }
 

@@ -246,3 +246,15 @@ pub enum SessionChange {
     /// The session is torn down.
     End(SessionEndReason),
 }
+
+impl SessionChange {
+    /// What began it, or why it ends: its name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Start(SessionStartSource::Startup) => "startup",
+            Self::Start(SessionStartSource::Resume) => "resume",
+            Self::End(SessionEndReason::Shutdown) => "shutdown",
+            Self::End(SessionEndReason::Replaced) => "replaced",
+        }
+    }
+}
