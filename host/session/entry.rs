@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The version of the format. A reader ignores entries of a type that it does not know; what it would
-/// get wrong by ignoring it needs a new version.
-pub(super) const VERSION: u32 = 1;
+/// get wrong by ignoring it needs a new version. The first version knew no branches.
+pub(super) const VERSION: u32 = 2;
 
 /// The first line of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,19 +34,43 @@ impl Header {
     }
 }
 
-/// A line after the first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A line after the first, as it is read.
+#[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Entry<'a> {
-    /// Unique in the file; ids grow.
+    /// A number in hex; numbers grow.
+    #[serde(borrow)]
     pub(super) id: Cow<'a, str>,
-    /// The entry before this one; none before the first.
+    /// The entry that this one follows. None at the start of a branch, and for what is about the session
+    /// as a whole.
+    #[serde(borrow)]
     pub(super) parent_id: Option<Cow<'a, str>>,
-    /// When it was written, in RFC 3339.
-    pub(super) timestamp: Cow<'a, str>,
     /// What it says.
     #[serde(flatten)]
     pub(super) body: Body,
+}
+
+impl Entry<'_> {
+    pub(super) fn into_owned(self) -> Entry<'static> {
+        let owned = |id: Cow<'_, str>| Cow::Owned(id.into_owned());
+        Entry { id: owned(self.id), parent_id: self.parent_id.map(owned), body: self.body }
+    }
+
+    pub(super) fn closes_a_turn(&self) -> bool {
+        matches!(self.body, Body::Commit { .. })
+    }
+}
+
+/// A line after the first, as it is written.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Line<'a> {
+    pub(super) id: String,
+    pub(super) parent_id: Option<String>,
+    /// When it was written, in RFC 3339.
+    pub(super) timestamp: &'a str,
+    #[serde(flatten)]
+    pub(super) body: &'a Body,
 }
 
 /// What an entry says.
@@ -73,7 +97,68 @@ pub(super) enum Body {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         removed: Vec<String>,
     },
+    /// The session goes on from another node of its tree.
+    Leaf {
+        /// The node.
+        target_id: String,
+    },
+    /// A person's or a mod's name for a node.
+    Label {
+        /// The node.
+        target_id: String,
+        /// The name; none takes it away.
+        label: Option<String>,
+    },
+    /// The session has a name.
+    SessionInfo {
+        /// The name.
+        name: String,
+    },
     /// An entry of a type that this version does not know.
     #[serde(other)]
     Other,
+}
+
+/// How an entry stands in the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It holds once a commit closes it.
+    InTurn,
+    /// It holds, and others may follow it.
+    Node,
+    /// It is about the session as a whole, and is not in the tree.
+    Aside,
+}
+
+impl Body {
+    pub(super) fn standing(&self) -> Standing {
+        match self {
+            Self::Message { .. } | Self::Rewrite { .. } => Standing::InTurn,
+            Self::Commit { .. } | Self::Other => Standing::Node,
+            Self::Leaf { .. } | Self::Label { .. } | Self::SessionInfo { .. } => Standing::Aside,
+        }
+    }
+
+    /// What a node is, for those who look at the tree.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Message { .. } => "message",
+            Self::Rewrite { .. } => "rewrite",
+            Self::Commit { .. } => "turn",
+            Self::Leaf { .. } => "leaf",
+            Self::Label { .. } => "label",
+            Self::SessionInfo { .. } => "session_info",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// The id of the entry of this number.
+pub(super) fn entry_id(number: u64) -> String {
+    format!("{number:08x}")
+}
+
+/// The number of an id.
+pub(super) fn entry_number(id: &str) -> Option<u64> {
+    u64::from_str_radix(id, 16).ok()
 }

@@ -50,6 +50,20 @@ pub enum Error {
         /// The ids.
         ids: String,
     },
+    /// The tree has no such node.
+    #[error("the session has no such node, its tree lists those that there are, got: {0}")]
+    NoSuchNode(String),
+    /// A session's name that is none.
+    #[error("a session's name may not be blank")]
+    NoName,
+    /// A name or a label that is too long.
+    #[error("a name is too long, expected at most {expected} bytes, got: {got}")]
+    LongName {
+        /// The most that it may have.
+        expected: usize,
+        /// What it has.
+        got: usize,
+    },
     /// Somebody else writes to it.
     #[error("the session is open in another process; end that one first: {}", .0.display())]
     InUse(PathBuf),

@@ -56,7 +56,7 @@ fn a_commit_writes_what_is_new_as_one_json_line_each() {
     );
     assert_eq!(
         fs::read_to_string(path).unwrap(),
-        r#"{"type":"session","version":1,"id":"01938000-0000-7000-8000-000000000000","timestamp":"2001-09-09T01:46:40.000Z","cwd":"/project"}
+        r#"{"type":"session","version":2,"id":"01938000-0000-7000-8000-000000000000","timestamp":"2001-09-09T01:46:40.000Z","cwd":"/project"}
 {"id":"00000001","parentId":null,"timestamp":"2001-09-09T01:46:40.000Z","type":"message","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}
 {"id":"00000002","parentId":"00000001","timestamp":"2001-09-09T01:46:40.000Z","type":"message","message":{"role":"assistant","content":[{"type":"text","text":"hello"}]}}
 {"id":"00000003","parentId":"00000002","timestamp":"2001-09-09T01:46:40.000Z","type":"commit"}
@@ -81,7 +81,7 @@ fn a_workspace_whose_path_is_no_text_has_sessions_too() {
         header,
         json!({
             "type": "session",
-            "version": 1,
+            "version": 2,
             "id": ID,
             "timestamp": "2001-09-09T01:46:40.000Z",
             "cwd": "/w\u{fffd}",
@@ -230,11 +230,11 @@ fn other_files_and_newer_sessions_are_refused_and_unknown_entries_ignored() {
     assert_eq!(error("hello\n"), "file.jsonl is not a session file: expected value at line 1 column 1");
     assert_eq!(
         error("{\"type\":\"session\",\"version\":9,\"id\":\"x\",\"timestamp\":\"\",\"cwd\":\"/\"}\n"),
-        "the session file file.jsonl needs a newer version of cmd: expected format 1 or older, got: 9"
+        "the session file file.jsonl needs a newer version of cmd: expected format 2 or older, got: 9"
     );
     let known = concat!(
         "{\"type\":\"session\",\"version\":1,\"id\":\"x\",\"timestamp\":\"\",\"cwd\":\"/\",\"more\":1}\n",
-        "{\"id\":\"1\",\"parentId\":null,\"timestamp\":\"\",\"type\":\"label\",\"label\":\"new\"}\n",
+        "{\"id\":\"1\",\"parentId\":null,\"timestamp\":\"\",\"type\":\"later\",\"label\":\"new\"}\n",
         "{\"id\":\"2\",\"parentId\":\"1\",\"timestamp\":\"\",\"type\":\"commit\"}\n",
     );
     fs::write(&file, known).unwrap();

@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use super::entry::Body;
 
-/// What a session's record holds. The messages are pointers of its own, not the state's vector: a
-/// second owner of that would make the run copy it at the next message.
+/// What a branch of a session's tree comes to at its last commit. The messages are pointers of its own, not
+/// the state's vector: a second owner of that would make the run copy it at the next message.
 #[derive(Default)]
-pub(super) struct Committed {
+pub(super) struct Branch {
     messages: Vec<Arc<Message>>,
     mod_state: Arc<BTreeMap<String, Value>>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Change<'a> {
     removed: Vec<String>,
 }
 
-impl Committed {
+impl Branch {
     /// Compares the record with `state`. Messages are compared by pointer first, which is all that it
     /// takes for those that nobody touched.
     pub(super) fn change_to<'a>(&self, state: &'a AgentState) -> Change<'a> {
@@ -35,30 +35,33 @@ impl Committed {
         Change { keep, rewrites, messages: &state.messages[keep..], mod_state, removed }
     }
 
-    /// Takes over what [`Committed::change_to`] found.
+    /// Takes over what [`Branch::change_to`] found.
     pub(super) fn advance(&mut self, keep: usize, state: &AgentState) {
         self.messages.truncate(keep);
         self.messages.extend_from_slice(&state.messages[keep..]);
         self.mod_state = Arc::clone(&state.mod_state);
     }
 
-    /// Takes over the entries of one commit, as a file has them.
-    pub(super) fn replay(&mut self, bodies: impl IntoIterator<Item = Body>) {
-        for body in bodies {
-            match body {
-                Body::Message { message } => self.messages.push(message),
-                Body::Rewrite { keep } => self.messages.truncate(keep),
-                Body::Commit { mod_state, removed } => {
-                    let slots = Arc::make_mut(&mut self.mod_state);
-                    slots.extend(mod_state);
-                    removed.iter().for_each(|gone| drop(slots.remove(gone)));
-                }
-                Body::Other => {}
+    /// Takes over an entry, as a file has it.
+    pub(super) fn apply(&mut self, body: &Body) {
+        match body {
+            Body::Message { message } => self.messages.push(Arc::clone(message)),
+            Body::Rewrite { keep } => self.messages.truncate(*keep),
+            Body::Commit { mod_state, removed } if mod_state.is_empty() && removed.is_empty() => {}
+            Body::Commit { mod_state, removed } => {
+                let slots = Arc::make_mut(&mut self.mod_state);
+                slots.extend(mod_state.iter().map(|(id, value)| (id.clone(), value.clone())));
+                removed.iter().for_each(|gone| drop(slots.remove(gone)));
             }
+            Body::Leaf { .. } | Body::Label { .. } | Body::SessionInfo { .. } | Body::Other => {}
         }
     }
 
-    /// The state that the record describes.
+    pub(super) fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    /// The state that the branch describes.
     pub(super) fn state(&self, session_id: Arc<str>) -> AgentState {
         AgentState {
             session_id,
