@@ -84,6 +84,7 @@ mod slash_commands;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;
+mod test_host;
 mod timing;
 mod tool_input;
 mod tool_inputs;
