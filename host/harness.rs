@@ -195,7 +195,9 @@ impl Harness {
     /// busy with earlier events: what it was not told is counted in a notice.
     pub async fn end(self, reason: SessionEndReason) {
         for option in self.mods.unasked_options() {
-            let text = format!("no mod asked for this option: --mod-option {option}");
+            let meant = self.mods.meant_option(&option);
+            let hint = meant.map(|name| format!(", did you mean {name}?")).unwrap_or_default();
+            let text = format!("no mod asked for this option{hint}: --mod-option {option}");
             self.bus.main().notice(NoticeLevel::Warning, text);
         }
         let state = self.state().await;

@@ -263,6 +263,11 @@ impl ModHost {
         self.core.options().unasked()
     }
 
+    /// The option that may be meant by `typed`, for which no mod has asked.
+    pub fn meant_option(&self, typed: &str) -> Option<String> {
+        self.core.options().meant(typed)
+    }
+
     /// What is wrong with the values of options, by the flags that mods have declared.
     pub fn option_faults(&self) -> Vec<String> {
         self.core.options().faults()

@@ -67,7 +67,7 @@ impl Drawing {
         let lines = lines.map_err(|fault| {
             core.listener_faults.tell(&core.bus.main(), &self.owner.id, &self.place, &fault);
         });
-        Some(lines.ok()?.iter().flat_map(|line| line.split('\n')).map(str::to_owned).collect())
+        Some(lines.ok()?.iter().flat_map(|line| line.split('\n')).map(printable).collect())
     }
 
     fn draw(&self, core: &Arc<Core>, data: Value) -> Result<Vec<String>, HookFault> {
@@ -118,8 +118,7 @@ impl Core {
 
     /// Takes a status text in place of the one before; a blank one clears it.
     pub(crate) fn set_status(&self, owner: &Arc<ModIdentity>, text: &str) -> Result<u64, String> {
-        // What lines are made of has no place in one.
-        let text = text.trim().replace(|c: char| c.is_control() && c != '\u{1b}', " ");
+        let text = printable(text.trim());
         let registrations = self.registrations();
         let refused = |refusal: super::registrations::Refusal| refusal.to_string();
         registrations.check_open(owner).map_err(refused)?;
@@ -156,6 +155,11 @@ impl Entry {
     pub(crate) fn check(self) -> Result<Self, String> {
         check_type(&self.custom_type).map(|()| self)
     }
+}
+
+/// A line without what would leave it. Escape sequences stay: they are how it is styled.
+fn printable(line: &str) -> String {
+    line.trim_end_matches('\r').replace(|c: char| c.is_control() && c != '\u{1b}', " ")
 }
 
 fn check_type(custom_type: &str) -> Result<(), String> {

@@ -135,7 +135,7 @@ async fn entries_are_kept_until_the_session_begins_and_drawn_by_the_renderer_of_
     let seen = seen(&[("a", "entries"), ("b", "entries")]).await;
     let of_one = strings([
         "note: a draws: shown before its renderer is there",
-        "note: a draws: one | two",
+        "note: a draws: one | two  on",
         "other: { |   \"a\": [ |     1 |   ] | }",
         "note: \"no note\"",
     ]);
