@@ -224,7 +224,7 @@ impl ModHost {
         let (off, planned): (Vec<_>, Vec<_>) =
             plan.mods.into_iter().partition(|planned| planned.name().is_some_and(&disabled));
         turned_off.extend(off.into_iter().filter_map(|it| Some((it.name()?.to_owned(), it.origin))));
-        if planned.iter().any(|planned| matches!(planned.code, Code::Library { .. })) {
+        if !planned.is_empty() {
             self.watched.call_once(|| watchdog::start(&self.core));
         }
         let mut ready = pin!(in_order(planned, Ready::new));
