@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, ready};
-use mod_interface::types::{CustomMessage, Message, Navigation, TreeNode};
+use mod_interface::types::{CustomMessage, Message, Navigation, SessionInfo, TreeNode};
 use serde_json::Value;
 
 use super::live::LiveSession;
@@ -22,12 +22,8 @@ impl SessionRecord for LiveSession {
         self.store.with(|session| session.custom_entries(owner, custom_type))
     }
 
-    fn first_prompt(&self) -> Option<String> {
-        self.store.with(|session| session.first_prompt().cloned()).map(|message| message.text())
-    }
-
-    fn name(&self) -> Option<String> {
-        self.store.with(|session| session.name().cloned()).map(|name| name.to_string())
+    fn info(&self) -> SessionInfo {
+        self.store.with(|session| session.info())
     }
 
     fn set_name(&self, name: &str) -> Result<Option<String>, String> {

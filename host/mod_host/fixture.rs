@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use futures::future::{BoxFuture, ready};
 use mod_interface::{
     abi::{Frame, OwnFrame},
-    types::{CustomMessage, Message, Navigation, TreeNode},
+    types::{CustomMessage, Message, Navigation, SessionInfo, TreeNode},
 };
 use serde_json::Value;
 
@@ -67,12 +67,8 @@ impl SessionRecord for NoRecord {
         Vec::new()
     }
 
-    fn first_prompt(&self) -> Option<String> {
-        None
-    }
-
-    fn name(&self) -> Option<String> {
-        None
+    fn info(&self) -> SessionInfo {
+        SessionInfo::default()
     }
 
     fn set_name(&self, _: &str) -> Result<Option<String>, String> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use mod_interface::types::{CustomMessage, Message, Navigation, TreeNode};
+use mod_interface::types::{CustomMessage, Message, Navigation, SessionInfo, TreeNode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -34,11 +34,8 @@ pub trait SessionRecord: Send + Sync {
     /// The ids and data of what the mod `owner` keeps on the branch of the leaf, in the order of the file.
     fn custom_entries(&self, owner: &str, custom_type: &str) -> Vec<(String, Arc<Value>)>;
 
-    /// What a person said first on the branch of the leaf, once that is committed.
-    fn first_prompt(&self) -> Option<String>;
-
-    /// The session's name, once it has one.
-    fn name(&self) -> Option<String>;
+    /// What is known of it.
+    fn info(&self) -> SessionInfo;
 
     /// Names the session; gives the name, unless it has that one already.
     ///
@@ -105,8 +102,7 @@ pub(super) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
             let entries = session(asker)?.record().custom_entries(owner, &kind.custom_type);
             entries.iter().map(|(id, data)| json!({ "id": id, "data": &**data })).collect()
         }
-        "session.first_prompt" => json!(session(asker)?.record().first_prompt()),
-        "session.name" => json!(session(asker)?.record().name()),
+        "session.info" => json!(session(asker)?.record().info()),
         "sessions.tree" => json!(session(asker)?.record().tree()),
         "sessions.leaf_id" => json!(session(asker)?.record().leaf_id()),
         "sessions.set_label" => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mod_interface::types::{AgentState, CustomMessage, Message, MessageSource, Role};
+use mod_interface::types::{AgentState, CustomMessage, Message, MessageSource, Role, SessionInfo};
 use serde_json::Value;
 
 use super::{Body, Error, Result, Session};
@@ -55,13 +55,20 @@ impl Session {
         self.tree.branch().unsaid_in(state)
     }
 
-    /// The first message of a person on the branch of the leaf.
-    pub fn first_prompt(&self) -> Option<&Arc<Message>> {
-        let said_by_a_person = |message: &&Arc<Message>| {
-            message.role == Role::User
-                && message.source == MessageSource::User
-                && !message.text().trim().is_empty()
-        };
-        self.tree.branch().messages().iter().find(said_by_a_person)
+    /// What is known of it.
+    pub fn info(&self) -> SessionInfo {
+        let mut info = SessionInfo::default();
+        info.id = self.id.to_string();
+        info.name = self.name().map(ToString::to_string);
+        info.first_prompt = self.first_prompt();
+        info.recorded = self.log.is_some();
+        info
+    }
+
+    fn first_prompt(&self) -> Option<String> {
+        let by_a_person =
+            |message: &&Arc<Message>| message.role == Role::User && message.source == MessageSource::User;
+        let mut said = self.tree.branch().messages().iter().filter(by_a_person).map(|message| message.text());
+        said.find(|text| !text.trim().is_empty())
     }
 }

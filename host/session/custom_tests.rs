@@ -123,9 +123,15 @@ fn the_first_prompt_is_what_a_person_said_first() {
     state.push(of_a_mod("digest"));
     state.push(Message::user(" "));
     session.commit(&state).unwrap();
-    assert_eq!(session.first_prompt(), None);
+    let mut info = session.info();
+    assert_eq!(
+        (&*info.id, info.name.take(), info.first_prompt.take(), info.recorded),
+        (ID, None, None, false)
+    );
     state.push(Message::user("go"));
     state.push(Message::user("on"));
     session.commit(&state).unwrap();
-    assert_eq!(session.first_prompt().unwrap().text(), "go");
+    session.set_name("a name").unwrap();
+    let info = session.info();
+    assert_eq!((info.name.as_deref(), info.first_prompt.as_deref()), (Some("a name"), Some("go")));
 }

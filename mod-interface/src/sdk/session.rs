@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{ModApi, Result, services};
 use crate::{
     abi::{Ctx, Frame},
-    types::{CustomMessage, Message},
+    types::{CustomMessage, Message, SessionInfo},
 };
 
 /// What a mod keeps in the session's record, from [`ModApi::session`] and [`Ctx::session`].
@@ -135,19 +135,11 @@ impl<'a> Session<'a> {
         Ok(serde_json::from_value(entries)?)
     }
 
-    /// What a person said first on the branch that is active; `None` before that turn is committed.
+    /// What is known of the session. [`ModApi::set_session_name`] gives it a name.
     ///
     /// # Errors
     /// The harness is gone.
-    pub fn first_prompt(&self) -> Result<Option<String>> {
-        Ok(serde_json::from_value(services::now(self.0, "session.first_prompt", &Value::Null)?)?)
-    }
-
-    /// The session's name, once it has one: [`ModApi::set_session_name`] gives it.
-    ///
-    /// # Errors
-    /// The harness is gone.
-    pub fn name(&self) -> Result<Option<String>> {
-        Ok(serde_json::from_value(services::now(self.0, "session.name", &Value::Null)?)?)
+    pub fn info(&self) -> Result<SessionInfo> {
+        Ok(serde_json::from_value(services::now(self.0, "session.info", &Value::Null)?)?)
     }
 }

@@ -25,7 +25,7 @@ pub use outcome::{
 };
 pub use permission::PermissionMode;
 pub use placement::Placement;
-pub use session::{CustomMessage, Navigation, TreeNode};
+pub use session::{CustomMessage, Navigation, SessionInfo, TreeNode};
 pub use state::AgentState;
 pub use tool::{ToolOutput, ToolSpec};
 pub use usage::{RunResult, SessionEndReason, SessionStartSource, StopReason, Usage};

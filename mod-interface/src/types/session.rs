@@ -15,6 +15,21 @@ pub struct TreeNode {
     pub kind: String,
 }
 
+/// What is known of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct SessionInfo {
+    /// Its id.
+    pub id: String,
+    /// Its name, once it has one.
+    pub name: Option<String>,
+    /// What a person said first on the branch that is active, once that turn is committed.
+    pub first_prompt: Option<String>,
+    /// Whether it is written to a file, and can go on later.
+    pub recorded: bool,
+}
+
 /// What a mod says to the model beside the conversation: a message of the next turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
