@@ -82,6 +82,10 @@ mod resume;
 #[cfg(target_os = "linux")]
 mod screen;
 #[cfg(target_os = "linux")]
+mod session_entries;
+#[cfg(target_os = "linux")]
+mod session_tree;
+#[cfg(target_os = "linux")]
 mod sessions;
 mod slash_commands;
 mod subagents;

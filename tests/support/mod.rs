@@ -22,6 +22,8 @@ pub(crate) mod npm;
 #[cfg(target_os = "linux")]
 pub(crate) mod packages;
 pub(crate) mod run;
+#[cfg(target_os = "linux")]
+pub(crate) mod scribe;
 pub(crate) mod session;
 #[cfg(target_os = "linux")]
 pub(crate) mod told;
