@@ -89,10 +89,10 @@ impl<'a> Ui<'a> {
     /// ```
     /// # use mod_interface::prelude::*;
     /// async fn count_turns(cmd: ModApi) -> Result<()> {
-    ///     let (api, turns) = (cmd.clone(), std::sync::atomic::AtomicU32::new(0));
-    ///     cmd.on(EventKind::TurnEnd, move |_| {
+    ///     let turns = std::sync::atomic::AtomicU32::new(0);
+    ///     cmd.on(EventKind::TurnEnd, move |event| {
     ///         let turns = turns.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-    ///         let _gone = api.ui().set_status(&format!("{turns} turns"));
+    ///         event.ctx().ui().set_status(&format!("{turns} turns"))
     ///     })?;
     ///     Ok(())
     /// }
