@@ -20,6 +20,7 @@ mod flag;
 mod hooks;
 mod live;
 mod mod_api;
+mod paths;
 mod provider;
 mod runtime;
 mod screen;
