@@ -38,6 +38,25 @@ impl<'a> Ui<'a> {
         Self { frame, runtime }
     }
 
+    /// Whether somebody is there to answer. Questions need not ask for it: it is for what should be said or done in
+    /// another way where nobody is.
+    ///
+    /// ```
+    /// # use mod_interface::prelude::*;
+    /// async fn rings(cmd: ModApi) -> Result<()> {
+    ///     cmd.on(EventKind::RunEnd, |event| {
+    ///         if event.ctx().ui().is_interactive() {
+    ///             event.ctx().ui().notify("Done.");
+    ///         }
+    ///     })?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn is_interactive(&self) -> bool {
+        // Where the host is gone, nobody is there either.
+        services::now(self.frame, "ui.interactive", &Value::Null).is_ok_and(|answer| answer == true)
+    }
+
     /// Shows a notice.
     pub fn notify(&self, message: &str) {
         // A host that cannot show it has lost its terminal: nothing that a mod could mend.

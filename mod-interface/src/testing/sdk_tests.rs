@@ -80,3 +80,16 @@ fn a_session_that_begins_shows_what_was_kept_of_the_one_before() {
         assert_eq!(keeps.notices(), ["startup None", "resume Some(7)"]);
     });
 }
+
+#[test]
+fn somebody_is_there_where_the_test_answers() {
+    async fn looks(cmd: ModApi) -> Result<()> {
+        cmd.ui().notify(&cmd.ui().is_interactive().to_string());
+        Ok(())
+    }
+    block_on(async {
+        let alone = TestHost::new().load(looks).await.unwrap();
+        let answered = TestHost::new().confirm(false).load(looks).await.unwrap();
+        assert_eq!([alone.notices(), answered.notices()], [["false"], ["true"]]);
+    });
+}
