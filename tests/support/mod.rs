@@ -20,6 +20,8 @@ pub(crate) mod npm;
 #[cfg(target_os = "linux")]
 pub(crate) mod packages;
 pub(crate) mod run;
+#[cfg(target_os = "linux")]
+pub(crate) mod scene;
 pub(crate) mod session;
 #[cfg(target_os = "linux")]
 pub(crate) mod told;
