@@ -3,8 +3,11 @@
 
 mod cache_tracker;
 mod cmd_mod_hi;
+mod file_rules;
+mod guards;
 mod hex_color_swatch;
 mod hooku;
+mod prompts;
 mod quality_guards;
 mod tamagotchi;
 mod write_quota;
