@@ -2,6 +2,7 @@
 //! of the one that it ports.
 
 mod cache_tracker;
+mod clock;
 mod cmd_mod_hi;
 mod file_rules;
 mod guards;
