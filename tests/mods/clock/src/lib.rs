@@ -34,10 +34,9 @@ async fn with_time(cmd: ModApi, now: impl Fn() -> SystemTime + Send + Sync + 'st
     let format = text(&cmd, "format", "%H:%M", "How the time is shown")?;
     let label = text(&cmd, "label", "time:", "What stands before it")?;
     let offset = text(&cmd, "utc-offset", "+00:00", "How far the time is ahead of UTC")?;
-    cmd.add_flag(
-        Flag::number("every").default(30u64).description("After how many seconds it is shown anew"),
-    )?;
-    let every = Duration::from_secs(cmd.get_flag::<u64>("every")?.unwrap_or_default().max(1));
+    let every =
+        cmd.flag(Flag::number("every").default(30).description("After how many seconds it is shown anew"))?;
+    let every = Duration::from_secs(every.max(1));
     let face = Face::new(format, label, &offset)?;
     let clock =
         Arc::new(Clock { cmd: cmd.clone(), face, every, now: Box::new(now), ticking: Mutex::default() });
@@ -56,8 +55,8 @@ async fn with_time(cmd: ModApi, now: impl Fn() -> SystemTime + Send + Sync + 'st
 
 /// A flag that is a text, and never an empty one.
 fn text(cmd: &ModApi, name: &str, default: &str, what: &str) -> Result<String> {
-    cmd.add_flag(Flag::string(name).default(default).description(what))?;
-    Ok(cmd.get_flag(name)?.filter(|text: &String| !text.is_empty()).unwrap_or_else(|| default.to_owned()))
+    let text = cmd.flag(Flag::string(name).default(default).description(what))?;
+    Ok(if text.is_empty() { default.to_owned() } else { text })
 }
 
 impl Clock {

@@ -32,8 +32,8 @@ struct Rules {
 }
 
 async fn file_rules(cmd: ModApi) -> Result<()> {
-    cmd.add_flag(Flag::string("dir").default(".commandcode/rules").description("Where the rules are"))?;
-    let dir: String = cmd.get_flag("dir")?.unwrap_or_default();
+    let dir =
+        cmd.flag(Flag::string("dir").default(".commandcode/rules").description("Where the rules are"))?;
     let rules = Arc::new(Rules { dir: cmd.place(dir), told: Mutex::default() });
     let hooks = Hooks::sharing(&rules)
         .fail_closed()
