@@ -14,6 +14,8 @@ pub(crate) mod foreign;
 pub(crate) mod git_server;
 #[cfg(target_os = "linux")]
 pub(crate) mod merge_model;
+#[cfg(target_os = "linux")]
+pub(crate) mod misbehaving;
 pub(crate) mod models;
 pub(crate) mod mods;
 pub(crate) mod npm;
@@ -22,6 +24,8 @@ pub(crate) mod packages;
 pub(crate) mod run;
 #[cfg(target_os = "linux")]
 pub(crate) mod scene;
+#[cfg(target_os = "linux")]
+pub(crate) mod scribe;
 pub(crate) mod session;
 #[cfg(target_os = "linux")]
 pub(crate) mod told;

@@ -25,6 +25,9 @@ mod provider;
 mod runtime;
 mod screen;
 mod services;
+mod session;
+mod session_tree;
+mod sessions;
 mod tool;
 mod ui;
 mod views;
@@ -48,6 +51,9 @@ pub use provider::{ModelError, ModelRequest, ModelSink, Provider, ProviderBuilde
 #[doc(hidden)]
 pub use runtime::RuntimeHandle;
 pub use services::LogLevel;
+pub use session::{CustomEntry, CustomMessageEntry, Session};
+pub use session_tree::{SessionNode, SessionTree};
+pub use sessions::Sessions;
 pub use tool::{Tool, ToolBuilder};
 pub use ui::{Confirm, Input, Ui};
 pub use views::{BlockView, MessageView};
