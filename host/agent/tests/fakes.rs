@@ -24,6 +24,8 @@ use crate::{
     tools::{Access, Tool, ToolContext},
 };
 
+use super::diagram::{self, Given};
+use crate::hooks::fakes::of;
 pub(crate) use crate::hooks::fakes::{FakeMod, FakeMods, Log, handlers, told};
 
 type Work = Box<dyn Fn(Value, ToolContext) -> BoxFuture<'static, ToolOutput> + Send + Sync>;
@@ -234,7 +236,8 @@ pub(crate) struct FakeAsk {
 
 impl Ask for FakeAsk {
     fn ask(&self, question: Question) -> BoxFuture<'_, Result<Answer, BoxError>> {
-        self.log.add(format!("ask {} {:?}", question.tool_name, question.description));
+        let agent = of(&question.agent_id);
+        self.log.add(format!("{agent}ask {} {:?}", question.tool_name, question.description));
         Box::pin(async move { (self.answer)(&question) })
     }
 }
@@ -296,7 +299,7 @@ impl Scene {
     }
 
     pub(crate) fn with<const N: usize>(self, mods: [FakeMod; N]) -> Self {
-        *self.mods.0.lock().unwrap() = handlers(mods);
+        *self.mods.now.lock().unwrap() = handlers(mods);
         self
     }
 
@@ -349,10 +352,23 @@ impl Scene {
         (Agent::new(config), commits)
     }
 
+    /// Panics where a line of the log stands where the diagrams have it not.
+    pub(crate) fn follows_the_diagrams(&self) {
+        let given = Given {
+            mods: self.mods.given.lock().unwrap().clone().into(),
+            parallel: self.parallel,
+            max_turns: self.max_turns,
+            interrupted: self.cancel.is_cancelled(),
+        };
+        diagram::follows(&self.log.lines(), given);
+    }
+
+    /// Runs the agent once; what it tells follows the diagrams.
     pub(crate) async fn run(mut self) -> Ran {
         let (agent, commits) = self.agent();
         let state = std::mem::replace(&mut self.state, AgentState::new(""));
         let outcome = agent.run(state, Some(Message::user("go")), &self.cancel).await;
+        self.follows_the_diagrams();
         let calls = std::mem::take(&mut *self.model.calls.lock().unwrap());
         let commits = std::mem::take(&mut *commits.states.lock().unwrap());
         Ran { log: self.log.lines(), outcome, calls, commits }

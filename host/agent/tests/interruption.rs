@@ -71,7 +71,7 @@ async fn a_running_tool_is_cancelled_and_says_itself_how_it_ended() {
             "tool_queued c1 stops {}",
             "tool_queued c2 stops {}",
             "tool_running c1",
-            "◆ mod:a afterToolCall",
+            "◆ mod:a afterToolCall c1",
             "tool_errored c1: stopped in good order",
             "turn_end 1 tools=true tokens=15",
             "commit",
@@ -235,6 +235,7 @@ async fn a_run_with_nothing_to_send_says_so() {
     let (agent, _) = scene.agent();
     let outcome = agent.run(scene.state.clone(), None, &scene.cancel).await;
     assert_eq!(outcome.result.stop_reason, StopReason::Error);
+    scene.follows_the_diagrams();
     assert_eq!(
         scene.log.lines(),
         [
@@ -264,4 +265,5 @@ async fn a_run_may_move_between_threads() {
         agent.run(state, Some(mod_interface::types::Message::user("go")), &cancel).await
     });
     assert_eq!(run.await.unwrap().result.final_text, "hi");
+    scene.follows_the_diagrams();
 }

@@ -82,7 +82,7 @@ fn run(parallel: bool, mods: impl FnOnce(&Log) -> Vec<FakeMod>) -> Ran {
         let output = ToolOutput::text(input["text"].as_str().unwrap());
         Box::pin(std::future::ready(output))
     })];
-    *scene.mods.0.lock().unwrap() = handlers(mods(&scene.log));
+    *scene.mods.now.lock().unwrap() = handlers(mods(&scene.log));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     runtime.unwrap().block_on(scene.run())
 }

@@ -43,9 +43,9 @@ async fn every_hook_and_event_of_a_run_comes_in_the_documented_order() {
         "model_request_end p/one tokens=15 tool_use",
         "message_end tool_use",
         "tool_queued c1 echo {\"x\":1}",
-        "◆ mod:a beforeToolCall",
+        "◆ mod:a beforeToolCall c1",
         "tool_running c1",
-        "◆ mod:a afterToolCall",
+        "◆ mod:a afterToolCall c1",
         "tool_completed c1: echo ran {\"x\":1}",
         "◆ mod:a onTurnEnd",
         "turn_end 1 tools=true tokens=15",
@@ -157,8 +157,8 @@ async fn before_tool_call_completes_for_every_mod_before_tool_running() {
         ran.only(["◆", "tool_"]),
         [
             "tool_queued c1 echo {\"x\":1}",
-            "◆ mod:slow beforeToolCall",
-            "◆ mod:last beforeToolCall",
+            "◆ mod:slow beforeToolCall c1",
+            "◆ mod:last beforeToolCall c1",
             "tool_running c1",
             "tool_completed c1: echo ran {\"x\":1}",
         ]
@@ -190,7 +190,10 @@ async fn the_terminal_event_carries_the_content_after_the_hooks() {
         Ok(Some(HookOutcome::AfterToolCall(AfterToolCall::text("seen by a"))))
     });
     let ran = scene.with([a]).run().await;
-    assert_eq!(ran.only(["◆", "tool_completed"]), ["◆ mod:a afterToolCall", "tool_completed c1: seen by a"]);
+    assert_eq!(
+        ran.only(["◆", "tool_completed"]),
+        ["◆ mod:a afterToolCall c1", "tool_completed c1: seen by a"]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -296,7 +299,7 @@ async fn mods_run_in_registration_order_in_every_phase() {
     let ran = scene.with(mods).run().await;
     let asked = ran.only(["◆"]);
     for three in asked.chunks(3) {
-        let hook = three[0].rsplit(' ').next().unwrap();
+        let hook = three[0].strip_prefix("◆ mod:first ").unwrap();
         assert_eq!(three, ["first", "second", "third"].map(|id| format!("◆ mod:{id} {hook}")));
     }
     assert_eq!(asked.len(), 3 * 15);
@@ -352,7 +355,7 @@ async fn a_mod_that_is_removed_in_a_round_is_gone_in_the_next() {
     let scene = Scene::new(one_call_then_done());
     let mods = std::sync::Arc::clone(&scene.mods);
     let a = scene.fake_mod("a").watching([Hook::OnTurnEnd]).on(Hook::OnTurnStart, move |_| {
-        *mods.0.lock().unwrap() = Default::default();
+        *mods.now.lock().unwrap() = Default::default();
         Some(HookOutcome::State(StatePatch::default()))
     });
     let ran = scene.with([a]).run().await;

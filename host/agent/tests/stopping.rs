@@ -134,6 +134,7 @@ async fn only_a_real_user_message_resets_the_count_of_forced_continuations() {
         counts.push(outcome.result.turn_count);
     }
     assert_eq!(counts, [9, 1, 1, 9]);
+    scene.follows_the_diagrams();
 }
 
 #[tokio::test(start_paused = true)]
@@ -199,6 +200,7 @@ async fn a_stopping_batch_leaves_the_queue_for_the_next_run() {
     let second = agent.run(first.state, None, &scene.cancel).await;
     let told = super::fakes::told(&second.state.messages);
     assert_eq!(told[3..], ["user[steering]: wait", "assistant: next run"]);
+    scene.follows_the_diagrams();
 }
 
 #[tokio::test(start_paused = true)]

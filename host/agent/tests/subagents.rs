@@ -86,8 +86,8 @@ async fn every_hook_of_the_loop_runs_for_it_under_its_id() {
             "[agent:c1] ◆ mod:a onTurnStart",
             "[agent:c1] ◆ mod:a appendSystemPrompt",
             "[agent:c1] ◆ mod:a transformContext",
-            "[agent:c1] ◆ mod:a beforeToolCall",
-            "[agent:c1] ◆ mod:a afterToolCall",
+            "[agent:c1] ◆ mod:a beforeToolCall d1",
+            "[agent:c1] ◆ mod:a afterToolCall d1",
             "[agent:c1] ◆ mod:a onTurnEnd",
             "[agent:c1] ◆ mod:a shouldStopAfterTurn",
             "[agent:c1] ◆ mod:a prepareNextTurn",
@@ -147,7 +147,10 @@ async fn the_rules_the_mode_and_the_asking_of_the_parent_hold_for_it() {
     };
     asking.ask = std::sync::Arc::new(FakeAsk { log: asking.log.clone(), answer: Box::new(ask) });
     let ran = asking.run().await;
-    assert_eq!(ran.only(["ask", "tool_completed"]), ["ask write None", "tool_completed c1: written"]);
+    assert_eq!(
+        ran.only(["[agent:c1] ask", "tool_completed"]),
+        ["[agent:c1] ask write None", "tool_completed c1: written"]
+    );
 }
 
 #[tokio::test(start_paused = true)]

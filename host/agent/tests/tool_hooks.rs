@@ -37,7 +37,7 @@ async fn a_block_is_the_result_and_ends_the_chain_and_nothing_else_is_told_of_th
         ran.only(["tool_", "◆", "run_end"]),
         [
             "tool_queued c1 echo {\"x\":1}",
-            "◆ mod:a beforeToolCall",
+            "◆ mod:a beforeToolCall c1",
             "tool_hook_blocked c1: not here",
             "run_end end_turn 2",
         ]
@@ -202,12 +202,12 @@ async fn a_failing_tool_hook_is_skipped_and_the_chain_goes_on() {
         ran.only(["tool_", "mod_error", "◆"]),
         [
             "tool_queued c1 echo {\"x\":1}",
-            "◆ mod:a beforeToolCall",
-            "◆ mod:bad beforeToolCall",
+            "◆ mod:a beforeToolCall c1",
+            "◆ mod:bad beforeToolCall c1",
             "mod_error mod:bad beforeToolCall: boom",
-            "◆ mod:c beforeToolCall",
+            "◆ mod:c beforeToolCall c1",
             "tool_running c1",
-            "◆ mod:bad afterToolCall",
+            "◆ mod:bad afterToolCall c1",
             "mod_error mod:bad afterToolCall: bang",
             "tool_completed c1: echo ran {\"x\":2}",
         ]
@@ -248,7 +248,7 @@ async fn a_guard_that_fails_closed_blocks_what_it_could_not_evaluate() {
             ran.only(["tool_", "mod_error", "◆"]),
             [
                 "tool_queued c1 echo {\"x\":1}".to_owned(),
-                "◆ mod:guard beforeToolCall".to_owned(),
+                "◆ mod:guard beforeToolCall c1".to_owned(),
                 format!("mod_error mod:guard beforeToolCall: {error}"),
                 format!("tool_hook_blocked c1: {text}"),
             ]

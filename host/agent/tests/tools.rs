@@ -58,15 +58,15 @@ async fn parallel_calls_run_at_once_with_hooks_and_ends_in_source_order() {
         [
             "tool_queued c1 waits {\"s\":3}",
             "tool_queued c2 waits {\"s\":1}",
-            "◆ mod:a beforeToolCall",
-            "◆ mod:a beforeToolCall",
+            "◆ mod:a beforeToolCall c1",
+            "◆ mod:a beforeToolCall c2",
             "tool_running c1",
             "tool_running c2",
             "waited 1",
             "waited 3",
-            "◆ mod:a afterToolCall",
+            "◆ mod:a afterToolCall c1",
             "tool_completed c1: 3",
-            "◆ mod:a afterToolCall",
+            "◆ mod:a afterToolCall c2",
             "tool_completed c2: 1",
         ]
     );
@@ -300,7 +300,7 @@ async fn a_rewritten_call_is_held_against_the_deny_rules_again() {
         [
             "tool_queued c1 sh {\"about\":\"ls\"}",
             "tool_queued c2 echo {}",
-            "◆ mod:a beforeToolCall",
+            "◆ mod:a beforeToolCall c1",
             "tool_denied c1: a deny rule forbids this call: sh(rm *) (after a rewrite by mod:a)",
             "run_end permission_denied 1",
         ]

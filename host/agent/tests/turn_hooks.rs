@@ -240,6 +240,7 @@ async fn decision_21_prepare_next_turn_wins_over_set_model_for_the_rest_of_the_r
     for _ in 0..2 {
         agent.run(scene.state.clone(), Some(Message::user("go")), &scene.cancel).await;
     }
+    scene.follows_the_diagrams();
     let calls = scene.model.calls.lock().unwrap();
     let models: Vec<_> = calls.iter().map(|call| &*call.model).collect();
     assert_eq!(models, ["p/set1", "p/hook", "p/hook", "p/set1"]);
