@@ -24,7 +24,6 @@ use crate::{
     tools::{Access, Tool, ToolContext},
 };
 
-use super::diagram::{self, Given};
 use crate::hooks::fakes::of;
 pub(crate) use crate::hooks::fakes::{FakeMod, FakeMods, Log, handlers, told};
 
@@ -352,17 +351,6 @@ impl Scene {
         (Agent::new(config), commits)
     }
 
-    /// Panics where a line of the log stands where the diagrams have it not.
-    pub(crate) fn follows_the_diagrams(&self) {
-        let given = Given {
-            mods: self.mods.given.lock().unwrap().clone().into(),
-            parallel: self.parallel,
-            max_turns: self.max_turns,
-            interrupted: self.cancel.is_cancelled(),
-        };
-        diagram::follows(&self.log.lines(), given);
-    }
-
     /// Runs the agent once; what it tells follows the diagrams.
     pub(crate) async fn run(mut self) -> Ran {
         let (agent, commits) = self.agent();
@@ -380,6 +368,17 @@ impl Ran {
     pub(crate) fn only<const N: usize>(&self, kinds: [&str; N]) -> Vec<&str> {
         let lines = self.log.iter().map(String::as_str);
         lines.filter(|line| kinds.iter().any(|kind| line.starts_with(kind))).collect()
+    }
+
+    /// All lines from the first tool call to the end of its turn.
+    pub(crate) fn batch(&self) -> &[String] {
+        let lines = self.from_batch();
+        &lines[..lines.iter().position(|line| line.starts_with("turn_end")).unwrap()]
+    }
+
+    /// All lines from the first tool call on.
+    pub(crate) fn from_batch(&self) -> &[String] {
+        &self.log[self.log.iter().position(|line| line.starts_with("tool_queued")).unwrap()..]
     }
 
     pub(crate) fn told(&self) -> Vec<String> {

@@ -131,19 +131,25 @@ async fn every_hook_receives_the_same_context_of_the_run() {
     let a = LOOP_HOOKS.into_iter().fold(scene.fake_mod("a"), |a, hook| {
         let seen = std::sync::Arc::clone(&seen);
         a.on(hook, move |input| {
-            let mut seen = seen.lock().unwrap();
-            let agent = input.scope.emitter.agent_id().to_string();
-            seen.push((std::sync::Arc::as_ptr(&input.scope) as usize, agent, input.turn_number));
+            seen.lock().unwrap().push((hook, input.turn_number, std::sync::Arc::clone(&input.scope)));
             None
         })
     });
+    let cancel = scene.cancel.clone();
     scene.with([a]).run().await;
     let seen = seen.lock().unwrap();
-    assert!(seen.iter().all(|(_, agent, _)| agent == "main"));
+    let interrupted = || seen.iter().map(|(.., scope)| scope.cancel.is_cancelled()).collect::<Vec<_>>();
+    assert_eq!(interrupted(), [false; 15]);
+    cancel.cancel();
     // The last is on_run_end: what it asks of the host is not interrupted with the run.
-    let (scope, ..) = seen[0];
-    assert!(seen[..seen.len() - 1].iter().all(|(it, ..)| *it == scope));
-    let turns: Vec<_> = seen.iter().map(|(.., turn)| *turn).collect();
+    assert_eq!(interrupted(), [[true; 14].as_slice(), &[false]].concat());
+    let (.., first) = &seen[0];
+    for (hook, _, scope) in seen.iter() {
+        let agent = &**scope.emitter.agent_id();
+        assert_eq!((agent, &*scope.cwd), ("main", std::path::Path::new("/project")), "{hook}");
+        assert_eq!(std::sync::Arc::ptr_eq(scope, first), *hook != Hook::OnRunEnd, "{hook}");
+    }
+    let turns: Vec<_> = seen.iter().map(|(_, turn, _)| *turn).collect();
     assert_eq!(turns, [1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2]);
 }
 

@@ -10,20 +10,33 @@ use std::{collections::VecDeque, sync::Arc};
 use mod_interface::types::EventKind;
 
 use self::reader::Reader;
+use super::fakes::Scene;
 use crate::hooks::Handlers;
 
-/// What the lines are held against.
-pub(crate) struct Given {
-    /// The mods as the runs asked for them: once a round, and once at the end.
-    pub(crate) mods: VecDeque<Arc<Handlers>>,
-    pub(crate) parallel: bool,
-    /// 0 is without end.
-    pub(crate) max_turns: u32,
-    pub(crate) interrupted: bool,
+impl Scene {
+    /// Panics where a line of the log stands in another place than the diagrams say.
+    pub(crate) fn follows_the_diagrams(&self) {
+        let given = Given {
+            mods: self.mods.given.lock().unwrap().clone().into(),
+            parallel: self.parallel,
+            max_turns: self.max_turns,
+            interrupted: self.cancel.is_cancelled(),
+        };
+        follows(&self.log.lines(), given);
+    }
 }
 
-/// Panics where a line of `log` stands in another place than the diagrams say.
-pub(crate) fn follows(log: &[String], mut given: Given) {
+/// What the lines are held against.
+struct Given {
+    /// The mods as the runs asked for them: once a round, and once at the end.
+    mods: VecDeque<Arc<Handlers>>,
+    parallel: bool,
+    /// 0 is without end.
+    max_turns: u32,
+    interrupted: bool,
+}
+
+fn follows(log: &[String], mut given: Given) {
     let of_main = log.iter().map(String::as_str).filter(|line| !line.starts_with('[') && is_told(line));
     for run in runs(of_main) {
         read(run, true, &mut given, log);
