@@ -228,7 +228,7 @@ impl<'a> Run<'a> {
         if calls.iter().all(|received| !received.mended) {
             return;
         }
-        let Some(message) = Arc::make_mut(&mut self.state.messages).last_mut() else { return };
+        let Some(message) = self.state.messages.edit().last_mut() else { return };
         let inputs = Arc::make_mut(message).content.iter_mut().filter_map(|block| match block {
             ContentBlock::ToolUse { input, .. } => Some(input),
             _ => None,
