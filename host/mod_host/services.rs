@@ -54,7 +54,7 @@ impl Asker {
         }
     }
 
-    fn cancel(&self) -> CancellationToken {
+    pub(super) fn cancel(&self) -> CancellationToken {
         match &self.question {
             Question::Hook(input) => input.scope.cancel.clone(),
             Question::Tool(call) => call.ctx.cancel.clone(),

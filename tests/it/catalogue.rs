@@ -22,14 +22,7 @@ use crate::support::{
 };
 
 /// The kinds of features that do not exist yet: a mod may name them, and nothing raises them.
-const KEPT: [&str; 6] = [
-    "tool_hooks",
-    "compaction_start",
-    "compaction_done",
-    "skill_loaded",
-    "session_titled",
-    "config_setting_changed",
-];
+const KEPT: [&str; 4] = ["tool_hooks", "skill_loaded", "session_titled", "config_setting_changed"];
 
 /// Raised where an embedder changes the mode of an agent; the harness has no way to yet.
 const BY_EMBEDDERS: [&str; 1] = ["permission_mode_changed"];
@@ -59,6 +52,7 @@ async fn events(
     let mut settings = Settings::default();
     settings.api.max_attempts = NonZeroU32::new(9);
     settings.api.base_delay_ms = Some(1);
+    settings.compaction.threshold_tokens = Some(4000);
     let told = Arc::<Mutex<Vec<String>>>::default();
     let kept = Arc::clone(&told);
     let builder = Harness::builder()
@@ -109,6 +103,18 @@ async fn eventful() -> Vec<String> {
     .await
 }
 
+/// A session of a conversation that is too long.
+async fn compacted(cancel: &CancellationToken) -> Vec<String> {
+    let call = |id: &str| json!([{ "id": id, "name": "echo", "input": { "text": "x" } }]);
+    let turns = json!([
+        { "text": "x".repeat(400), "tool_calls": call("c1") },
+        { "tool_calls": call("c2"), "usage": { "input_tokens": 5000 } },
+        { "text": "notes" },
+        { "text": "done" },
+    ]);
+    events(turns, cancel, |builder| builder).await
+}
+
 #[tokio::test]
 async fn every_kind_of_event_is_raised_but_for_those_of_features_to_come() {
     let (never, interrupted) = (CancellationToken::new(), CancellationToken::new());
@@ -123,6 +129,7 @@ async fn every_kind_of_event_is_raised_but_for_those_of_features_to_come() {
         events(call.clone(), &never, |builder| builder.rules(Vec::new(), vec!["echo".to_owned()])).await,
         events(call, &interrupted, |builder| builder).await,
         events(broken, &never, |builder| builder).await,
+        compacted(&never).await,
     ];
     let lines = sessions.iter().flatten();
     let raised: BTreeSet<_> = lines.filter_map(|line| line.split(' ').nth(1)).collect();

@@ -20,6 +20,8 @@ mod catalogue;
 #[cfg(target_os = "linux")]
 mod channels;
 #[cfg(target_os = "linux")]
+mod compaction;
+#[cfg(target_os = "linux")]
 mod discovery;
 mod dropped;
 #[cfg(target_os = "linux")]

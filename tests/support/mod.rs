@@ -7,6 +7,8 @@ pub(crate) mod asked;
 pub(crate) mod behaving;
 pub(crate) mod cmd;
 #[cfg(target_os = "linux")]
+pub(crate) mod compaction;
+#[cfg(target_os = "linux")]
 pub(crate) mod fixtures;
 #[cfg(target_os = "linux")]
 pub(crate) mod foreign;
