@@ -90,6 +90,7 @@ mod session_tree;
 #[cfg(target_os = "linux")]
 mod sessions;
 mod slash_commands;
+mod slow_hooks;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;
