@@ -44,7 +44,7 @@ pub use error::{Error, Result};
 pub use exec::{Exec, ExecOutput};
 #[doc(hidden)]
 pub use export::start;
-pub use flag::{Flag, FlagType};
+pub use flag::{Flag, FlagType, FlagValue};
 pub use hooks::{Hooks, SharingHooks};
 pub use mod_api::{Heard, ModApi, Registration};
 pub use provider::{ModelError, ModelRequest, ModelSink, Provider, ProviderBuilder};

@@ -104,7 +104,7 @@ fn a_flag_is_told_with_its_type_and_its_default() {
     let (api, recording) = api("7");
     assert!(api.add_flag(Flag::boolean("loud").default(true)).unwrap().is_active());
     api.add_flag(Flag::string("color").default("red").description("of the text")).unwrap();
-    api.add_flag(Flag::number("times").default(2u64)).unwrap();
+    api.add_flag(Flag::number("times").default(2)).unwrap();
     let expected = [
         asked("flag.add", r#"{"default":true,"description":null,"name":"loud","type":"boolean"}"#),
         asked("flag.add", r#"{"default":"red","description":"of the text","name":"color","type":"string"}"#),

@@ -93,3 +93,22 @@ fn somebody_is_there_where_the_test_answers() {
         assert_eq!([alone.notices(), answered.notices()], [["false"], ["true"]]);
     });
 }
+
+#[test]
+fn a_flag_is_declared_and_read_at_once_with_a_value_where_it_has_a_default() {
+    async fn flags(cmd: ModApi) -> Result<()> {
+        let loud: bool = cmd.flag(Flag::boolean("loud").default(true))?;
+        let times: u64 = cmd.flag(Flag::number("times").description("how often").default(2))?;
+        let color: Option<String> = cmd.flag(Flag::string("color"))?;
+        cmd.ui().notify(&format!("{loud} {times} {color:?}"));
+        Ok(())
+    }
+    block_on(async {
+        let unset = TestHost::new().load(flags).await.unwrap();
+        let set = TestHost::new().option("loud", "false").option("times", "7").option("color", "red");
+        assert_eq!(unset.notices(), ["true 2 None"]);
+        assert_eq!(set.load(flags).await.unwrap().notices(), ["false 7 Some(\"red\")"]);
+        let refused = TestHost::new().option("times", "-1").load(flags).await.unwrap_err().to_string();
+        assert_eq!(refused, "load failed: a number is a whole one from 0, got: -1");
+    });
+}

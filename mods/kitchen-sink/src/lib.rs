@@ -13,8 +13,8 @@ export_mod!(kitchen_sink);
 
 async fn kitchen_sink(cmd: ModApi) -> Result<()> {
     // Flags: `--mod-option kitchen-sink.quiet=true`.
-    cmd.add_flag(Flag::boolean("quiet").default(false).description("Shows no status and no widget"))?;
-    let quiet: bool = cmd.get_flag("quiet")?.unwrap_or_default();
+    let quiet =
+        cmd.flag(Flag::boolean("quiet").default(false).description("Shows no status and no widget"))?;
 
     // In the factory there is no session yet: what is asked of it is kept until there is.
     cmd.set_effort(Some(Effort::Low))?;

@@ -24,10 +24,9 @@ struct Quota {
 }
 
 async fn write_quota(cmd: ModApi) -> Result<()> {
-    cmd.add_flag(Flag::string("root").default(".").description("The folder that may be written to"))?;
-    cmd.add_flag(Flag::number("max").default(20u64).description("How many writes a session has"))?;
-    let root: String = cmd.get_flag("root")?.unwrap_or_default();
-    let max = cmd.get_flag("max")?.unwrap_or_default();
+    let root =
+        cmd.flag(Flag::string("root").default(".").description("The folder that may be written to"))?;
+    let max = cmd.flag(Flag::number("max").default(20).description("How many writes a session has"))?;
     let quota = Arc::new(Quota { root: cmd.place(root), max, used: AtomicU64::new(0) });
     let hooks = Hooks::sharing(&quota)
         // What it cannot judge is blocked.

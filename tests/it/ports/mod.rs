@@ -2,9 +2,13 @@
 //! of the one that it ports.
 
 mod cache_tracker;
+mod clock;
 mod cmd_mod_hi;
+mod file_rules;
+mod guards;
 mod hex_color_swatch;
 mod hooku;
+mod prompts;
 mod quality_guards;
 mod tamagotchi;
 mod write_quota;

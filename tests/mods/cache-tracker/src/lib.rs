@@ -16,10 +16,8 @@ use mod_interface::prelude::*;
 export_mod!(cache_tracker);
 
 async fn cache_tracker(cmd: ModApi) -> Result<()> {
-    cmd.add_flag(
-        Flag::string("log").description("A file that gets a line of JSON for each call of a model"),
-    )?;
-    let log: Option<String> = cmd.get_flag("log")?;
+    let log = cmd
+        .flag(Flag::string("log").description("A file that gets a line of JSON for each call of a model"))?;
     let log = log.filter(|log| !log.is_empty()).map(|log| cmd.place(log));
 
     let total = Arc::new(Mutex::new(Usage::default()));

@@ -14,13 +14,10 @@ use mod_interface::prelude::*;
 export_mod!(hooku);
 
 async fn hooku(cmd: ModApi) -> Result<()> {
-    cmd.add_flag(Flag::string("model").description("Who looks at the answer"))?;
+    let model = cmd.flag(Flag::string("model").description("Who looks at the answer"))?;
     let ask = Flag::string("ask").default("Look at this answer once more, and mend what is wrong with it.");
-    cmd.add_flag(ask.description("What it is told"))?;
-    let Some(model) = cmd.get_flag::<String>("model")?.filter(|model| !model.is_empty()) else {
-        return Ok(());
-    };
-    let ask: String = cmd.get_flag("ask")?.unwrap_or_default();
+    let ask = cmd.flag(ask.description("What it is told"))?;
+    let Some(model) = model.filter(|model| !model.is_empty()) else { return Ok(()) };
 
     // Whether this run was kept going. Sub-agents come to an end as ever.
     let asked = Arc::new(AtomicBool::new(false));

@@ -29,8 +29,8 @@ struct Guard {
 }
 
 async fn quality_guards(cmd: ModApi) -> Result<()> {
-    cmd.add_flag(Flag::number("limit").default(3u64).description("How many in a row are too many"))?;
-    let limit = cmd.get_flag::<u64>("limit")?.unwrap_or_default().max(1);
+    let limit =
+        cmd.flag(Flag::number("limit").default(3).description("How many in a row are too many"))?.max(1);
     let hooks = Hooks::sharing(&Arc::new(Guards::default()))
         .before_tool_call_sync(move |guards, call, ctx| {
             guards.of(ctx, |guard| guard.called(call.tool_name(), call.input_json(), limit));
