@@ -18,8 +18,8 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use mod_interface::types::{
-    AgentState, CommandOutcome, EventPayload, Message, NoticeLevel, SessionChange, SessionEndReason,
-    SessionStartSource,
+    AgentState, CommandOutcome, EventPayload, Message, MessageSource, NoticeLevel, SessionChange,
+    SessionEndReason, SessionStartSource,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -112,7 +112,7 @@ pub enum Prompted {
 
 /// What a typed prompt comes to.
 enum Said {
-    Prompt(Arc<str>),
+    Prompt(Arc<str>, MessageSource),
     Instead(Prompted),
 }
 
@@ -123,7 +123,7 @@ impl From<Option<CommandOutcome>> for Said {
             None => Self::Instead(Prompted::Failed),
             Some(CommandOutcome::Done) => Self::Instead(Prompted::Handled { message: None }),
             Some(CommandOutcome::Message(text)) => Self::Instead(Prompted::Handled { message: Some(text) }),
-            Some(CommandOutcome::Prompt(text)) => Self::Prompt(text.into()),
+            Some(CommandOutcome::Prompt(text)) => Self::Prompt(text.into(), MessageSource::Mod),
         }
     }
 }
@@ -138,7 +138,8 @@ impl Harness {
     /// future is dropped instead, no hook and no event says so, and the session stands as of its last commit.
     ///
     /// A prompt `/name arguments` runs the mods' slash command of that name, where there is one, in its place;
-    /// the prompt that a command answers with was not typed, and runs as it is.
+    /// the prompt that a command answers with was not typed, and runs as it is. It is a mod's message: how often
+    /// stop hooks have kept the agent going since a person last said something is not forgotten for it.
     pub async fn prompt(&self, prompt: &str, cancel: &CancellationToken) -> Prompted {
         let mut slot = self.state.lock().await;
         let state = self.take(&mut slot).await;
@@ -146,14 +147,14 @@ impl Harness {
             Some((command, args)) => cancel.run_until_cancelled(command.run(args)).await.flatten().into(),
             None => self.transformed(&state, prompt, cancel).await,
         };
-        let prompt = match said {
-            Said::Prompt(prompt) => prompt,
+        let message = match said {
+            Said::Prompt(text, source) => Message::user_from(source, &*text),
             Said::Instead(prompted) => {
                 *slot = Some(state);
                 return prompted;
             }
         };
-        let outcome = self.agent.run(state, Some(Message::user(&*prompt)), cancel).await;
+        let outcome = self.agent.run(state, Some(message), cancel).await;
         *slot = Some(outcome.state.clone());
         Prompted::Ran(Box::new(outcome))
     }
@@ -171,7 +172,7 @@ impl Harness {
         let verdict = hooks.round(self.mods.handlers(), 0).transform_input(state, prompt).await;
         match verdict.handled {
             Some(handled) => Said::Instead(Prompted::Handled { message: handled.message }),
-            None => Said::Prompt(verdict.prompt),
+            None => Said::Prompt(verdict.prompt, MessageSource::User),
         }
     }
 
