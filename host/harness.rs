@@ -18,13 +18,13 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use mod_interface::types::{
-    AgentState, CommandOutcome, EventPayload, Message, MessageSource, NoticeLevel, SessionChange,
-    SessionEndReason, SessionStartSource,
+    AgentState, CommandOutcome, EventPayload, Message, MessageSource, NoticeLevel, PermissionMode,
+    SessionChange, SessionEndReason, SessionStartSource,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agent::{self, Agent, BoxError, Commit, RunOutcome},
+    agent::{self, Agent, BoxError, Commit, LiveMode, RunOutcome},
     events::EventBus,
     hooks::{HookRunner, Mods, Scope},
     mod_host::{LoadError, LoadWarning, ModCommand, ModHost},
@@ -93,6 +93,7 @@ pub struct Harness {
     mods: Arc<ModHost>,
     warnings: Vec<LoadWarning>,
     bus: EventBus,
+    mode: Arc<LiveMode>,
     cancel: CancellationToken,
 }
 
@@ -174,6 +175,18 @@ impl Harness {
             Some(handled) => Said::Instead(Prompted::Handled { message: handled.message }),
             None => Said::Prompt(verdict.prompt, MessageSource::User),
         }
+    }
+
+    /// The permission mode in force.
+    pub fn permission_mode(&self) -> PermissionMode {
+        self.mode.get()
+    }
+
+    /// Takes another permission mode, at any time. A round that goes on keeps the mode that it began with: this holds
+    /// from the next one on, for sub-agents too. Where it is another one, `permission_mode_changed` is raised before
+    /// this returns.
+    pub fn set_permission_mode(&self, mode: PermissionMode) {
+        self.mode.set(mode);
     }
 
     /// The mods that did not load.

@@ -261,6 +261,7 @@ impl HarnessBuilder {
         });
         subagents.bind(&config, &id);
         let live: Arc<dyn Live> = Arc::new(LiveSession::of(&config));
+        let mode = Arc::clone(config.permissions.mode());
         let harness = Harness {
             agent: Agent::new(config),
             state: tokio::sync::Mutex::new(Some(state)),
@@ -269,6 +270,7 @@ impl HarnessBuilder {
             mods,
             warnings: loaded,
             bus,
+            mode,
             cancel: self.cancel.clone(),
         };
         harness.mods.bind(&live);

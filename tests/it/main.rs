@@ -43,6 +43,8 @@ mod merges;
 mod mod_calls;
 #[cfg(target_os = "linux")]
 mod mod_options;
+#[cfg(target_os = "linux")]
+mod modes;
 mod mods;
 mod mods_bench;
 mod mods_commands;
