@@ -50,8 +50,33 @@ pub(crate) fn add(cmd: &ModApi, me: &str, what: &str) -> Result<bool> {
                 drop(api.hooks(prompt(&format!("{me}3"))));
             })?;
         }
-        _ => return Ok(false),
+        _ => return until_told(cmd, me, what),
     }
+    Ok(true)
+}
+
+/// What disposes itself, and one that stands behind it, while it is told something.
+fn until_told(cmd: &ModApi, me: String, what: &str) -> Result<bool> {
+    let both: Arc<OnceLock<[Registration; 2]>> = Arc::default();
+    let (known, first, second) = (Arc::clone(&both), cmd.clone(), cmd.clone());
+    let also = format!("{me} is told too");
+    let forget = move || {
+        known.get().into_iter().flatten().for_each(undo);
+        first.ui().notify(&format!("{me} is told, and forgets it"));
+    };
+    let registrations = match what {
+        "watch-until-told" => [
+            cmd.on(EventKind::TurnStart, move |_| forget())?,
+            cmd.on(EventKind::TurnStart, move |_| second.ui().notify(&also))?,
+        ],
+        "hear-until-told" => [
+            cmd.events().on("greetings", move |_| forget())?,
+            cmd.events().on("greetings", move |_| second.ui().notify(&also))?,
+        ],
+        _ => return Ok(false),
+    };
+    // It is set once, here.
+    let _set = both.set(registrations);
     Ok(true)
 }
 
