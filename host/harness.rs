@@ -251,8 +251,7 @@ impl Harness {
 
     /// Hooks outside of a run.
     fn hooks(&self, cancel: CancellationToken) -> HookRunner {
-        let (emitter, cwd) = (self.bus.main(), Arc::clone(&self.cwd));
-        HookRunner::new(Arc::new(Scope { emitter, cancel, cwd }))
+        HookRunner::new(Arc::new(Scope::new(self.bus.main(), cancel, Arc::clone(&self.cwd))))
     }
 }
 

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use mod_interface::{
     abi::{Completed, Entry, Frame, Reply},
-    types::AgentEvent,
+    types::{AgentEvent, EventPayload},
 };
 
 use super::*;
@@ -89,22 +89,6 @@ async fn arguments_that_are_none_are_told() {
     let told =
         refused("bad arguments for exec: invalid type: integer `5`, expected a string at line 1 column 12");
     assert_eq!(world.later("exec", r#"{"command":5}"#).await, told);
-}
-
-#[tokio::test]
-async fn a_mod_raises_events_under_its_own_name_alone() {
-    let world = World::new();
-    let events = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let kept = Arc::clone(&events);
-    world.core.bus.add(Arc::new(move |event: &AgentEvent| kept.lock().unwrap().push(event.payload.clone())));
-    assert_eq!(world.now("emit", r#"{"kind":"mood","data":[1]}"#), done());
-    for kind in ["", "b/mood", "../run_end", "Mood"] {
-        let args = json!({ "kind": kind, "data": null }).to_string();
-        let told = format!("an event's kind is of a-z, 0-9, _ and -, got: {kind}");
-        assert_eq!(world.now("emit", &args), Err(told));
-    }
-    let own = EventPayload::ModEvent { mod_id: "mod:a".into(), name: "mod:a/mood".into(), data: json!([1]) };
-    assert_eq!(*events.lock().unwrap(), [own]);
 }
 
 #[tokio::test]

@@ -34,10 +34,28 @@ impl Ctx {
         services::log(self.frame(), level, message);
     }
 
-    /// Raises an event of the mod's own: `mod_event`, named `mod:<name>/<kind>`.
+    /// Raises an event of the mod's own: `mod_event`, named `mod:<name>/<kind>`. It is told to everybody who
+    /// listens before this returns.
+    ///
+    /// With the kind `notice` it is a notice, for people to see, and `data` says how much it matters (`info` or
+    /// `warning`) and what it says. All other kinds of [`EventKind`](crate::types::EventKind) are the host's own.
+    ///
+    /// ```
+    /// # use mod_interface::prelude::*;
+    /// # drop(
+    /// Hooks::new().on_turn_end_sync(|turn, ctx| {
+    ///     ctx.emit("tokens", &json!(turn.usage().total()))?;
+    ///     if turn.usage().total() > 100_000 {
+    ///         ctx.emit("notice", &json!({ "level": "warning", "message": "That was a long turn." }))?;
+    ///     }
+    ///     Ok(StatePatch::default())
+    /// })
+    /// # );
+    /// ```
     ///
     /// # Errors
-    /// `kind` is empty or has a character that is not of `a-z0-9_-`.
+    /// The kind is the host's own, is empty or has a character that is not of `a-z0-9_-`, or a notice is none. Nothing
+    /// is raised then but a `mod_error`, also where the mod ignores the error.
     pub fn emit(&self, kind: &str, data: &Value) -> Result<()> {
         services::now(self.frame(), "emit", &json!({ "kind": kind, "data": data })).map(drop)
     }

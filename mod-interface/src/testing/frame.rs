@@ -14,8 +14,8 @@ use super::{
 use crate::{
     abi::{Callable, FrameHost, HookObject, JsonField, NumberField, TextField},
     types::{
-        AgentEvent, AgentState, ContentBlock, EventPayload, MAIN_AGENT, Message, RunResult, SessionChange,
-        StopReason, Usage,
+        AgentEvent, AgentState, ContentBlock, EventPayload, Hook, MAIN_AGENT, Message, RunResult,
+        SessionChange, StopReason, Usage,
     },
 };
 
@@ -24,7 +24,7 @@ pub(super) enum Question {
     /// To register.
     Factory,
     /// A hook.
-    Hook { state: AgentState, turn_number: u32, subject: Subject },
+    Hook { hook: Hook, state: AgentState, turn_number: u32, subject: Subject },
     /// To observe an event.
     Event(Box<AgentEvent>),
     /// To hear what is said on a channel.
@@ -104,6 +104,17 @@ impl TestFrame {
                 Some(call)
             }
             _ => None,
+        }
+    }
+
+    /// Where the mod is, as a `mod_error` names it.
+    pub(super) fn place(&self) -> String {
+        match &self.question {
+            Question::Hook { hook, .. } => hook.wire_name().to_owned(),
+            Question::Event(event) => format!("on:{}", event.payload.kind().as_str()),
+            Question::Bus { channel, .. } => format!("bus:{channel}"),
+            Question::Tool(call) => format!("tool:{}", call.name),
+            Question::Factory | Question::Command(_) | Question::Draw(_) => "emit".to_owned(),
         }
     }
 
@@ -218,7 +229,7 @@ impl FrameHost for TestFrame {
     }
 
     fn call_now(&self, service: &str, args: &str) -> Result<String, String> {
-        services::now(&*self.core()?, self.call(), service, args)
+        services::now(&*self.core()?, self, service, args)
     }
 
     fn call(&self, service: &str, args: &str) -> FfiFuture<RResult<RString, RString>> {

@@ -17,6 +17,12 @@ pub(crate) fn add(cmd: &ModApi, me: &str, what: &str) -> Result<bool> {
                 cmd.on(EventKind::TurnEnd, move |_| api.ui().notify(&format!("{me} sees a turn end")))?;
             at_call(cmd, move || undo(&watch))?;
         }
+        "forge-watching" => {
+            cmd.on(EventKind::TurnStart, |event| {
+                // Refused, and told by the host.
+                let _forged = event.ctx().emit("run_end", &json!({ "result": "forged" }));
+            })?;
+        }
         "hear-until-called" => {
             let hear = cmd.events().on("greetings", move |_| api.ui().notify(&format!("{me} hears")))?;
             at_call(cmd, move || undo(&hear))?;
