@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Core, channels, channels::Channel, clock::Wait, commands::ModCommand, emit,
+    Core, HARNESS_GONE, channels, channels::Channel, clock::Wait, commands::ModCommand, emit,
     frame::Question, hook_adapter::HookAdapter, identity::ModIdentity, live::Message, live::Order,
     observers::Observer, provider, provider::ModProvider, screen::Entry, tool::ModTool,
 };
@@ -54,12 +54,17 @@ impl Asker {
         }
     }
 
-    fn cancel(&self) -> CancellationToken {
+    /// Fires when the run is interrupted; there is none where the mod is not asked in a run.
+    fn interruption(&self) -> Option<CancellationToken> {
         match &self.question {
-            Question::Hook(input) => input.scope.cancel.clone(),
-            Question::Tool(call) => call.ctx.cancel.clone(),
-            _ => self.core.shutdown.clone(),
+            Question::Hook(input) => Some(input.scope.cancel.clone()),
+            Question::Tool(call) => Some(call.ctx.cancel.clone()),
+            _ => None,
         }
+    }
+
+    fn cancel(&self) -> CancellationToken {
+        self.interruption().unwrap_or_else(|| self.core.shutdown.clone())
     }
 }
 
@@ -207,6 +212,8 @@ pub(crate) fn later(
             let (question, pieces) = (provider::asked(&asker)?, bounded(service, args)?.to_owned());
             Box::pin(async move { question.push(&pieces).await.map(|()| json!(true)) })
         }
+        // The mod's clock runs on: to wait for this is its own doing.
+        "interrupted" => return Ok(Box::pin(interrupted(asker.interruption(), asker.core.shutdown.clone()))),
         _ => return Err(unknown(service)),
     };
     let task = AbortOnDrop(asker.core.runtime.spawn(async move {
@@ -218,6 +225,21 @@ pub(crate) fn later(
         let answer = task.await.map_err(|_| "the host gave this call up".to_owned())?;
         answer.map(|value| value.to_string())
     }))
+}
+
+/// Ends with the interruption, or else with the harness.
+async fn interrupted(interruption: Option<CancellationToken>, shutdown: CancellationToken) -> Answer {
+    let happened = async {
+        match interruption {
+            Some(interruption) => interruption.cancelled_owned().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        () = happened => Ok("null".to_owned()),
+        () = shutdown.cancelled() => Err(HARNESS_GONE.to_owned()),
+    }
 }
 
 /// Asks when the dialogs that came before are done, or given up.

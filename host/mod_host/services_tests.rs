@@ -138,6 +138,15 @@ async fn a_process_runs_in_the_workspace_or_below_it_and_its_end_is_told() {
 }
 
 #[tokio::test]
+async fn who_waits_for_an_interruption_that_never_comes_is_told_that_the_harness_is_gone() {
+    let world = World::new();
+    let mut waits = Box::pin(world.later("interrupted", "null"));
+    assert!(futures::poll!(&mut waits).is_pending());
+    world.core.clear();
+    assert_eq!(waits.await, refused("the harness of this mod is gone"));
+}
+
+#[tokio::test]
 async fn nobody_answers_a_question_where_nobody_is() {
     let world = World::new();
     assert_eq!(world.later("ui.confirm", r#"{"title":"?"}"#).await, Ok("false".to_owned()));

@@ -31,6 +31,7 @@ mod garbage;
 #[cfg(target_os = "linux")]
 mod interface;
 mod interrupt;
+mod interrupted;
 #[cfg(target_os = "linux")]
 mod isolation;
 mod journal;

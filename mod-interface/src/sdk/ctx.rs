@@ -14,9 +14,47 @@ impl Ctx {
         self.frame().text(TextField::Cwd)
     }
 
-    /// Whether the run was interrupted.
+    /// Whether the run was interrupted; [`Self::interrupted`] waits for it.
     pub fn cancelled(&self) -> bool {
         self.frame().number(NumberField::Cancelled) != 0
+    }
+
+    /// Waits until the run is interrupted. It stays pending where that never happens, also in hooks that are waited
+    /// for after an interruption (`on_run_end`, `on_session_end`), and in observers and listeners.
+    ///
+    /// To wait for it is the mod's own time, which is bounded: race it against the work that it shall cut short. After
+    /// an interruption all pending hooks have two seconds in all to end well.
+    ///
+    /// ```
+    /// # use std::{future::{Future, poll_fn}, pin::pin, task::Poll};
+    /// # use mod_interface::prelude::*;
+    /// # async fn upload() -> Result<()> { Ok(()) }
+    /// # async fn withdraw() {}
+    /// # async fn either<A: Future, B: Future>(first: A, second: B) -> std::result::Result<A::Output, B::Output> {
+    /// #     let (mut first, mut second) = (pin!(first), pin!(second));
+    /// #     poll_fn(|cx| match first.as_mut().poll(cx) {
+    /// #         Poll::Ready(first) => Poll::Ready(Ok(first)),
+    /// #         Poll::Pending => second.as_mut().poll(cx).map(Err),
+    /// #     })
+    /// #     .await
+    /// # }
+    /// # drop(
+    /// Hooks::new().on_turn_end(|_, ctx| async move {
+    ///     // As `tokio::select!` would.
+    ///     match either(upload(), ctx.interrupted()).await {
+    ///         Ok(uploaded) => uploaded?,
+    ///         Err(_interrupted) => withdraw().await,
+    ///     }
+    ///     Ok(StatePatch::default())
+    /// })
+    /// # );
+    /// ```
+    ///
+    /// # Errors
+    /// The harness is gone, or is too old to know this.
+    pub fn interrupted(&self) -> impl Future<Output = Result<()>> + Send + 'static + use<> {
+        let asked = services::later(self.frame(), "interrupted", &Value::Null);
+        async move { asked.await.map(drop) }
     }
 
     /// The person at the keyboard.

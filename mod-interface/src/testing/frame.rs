@@ -1,6 +1,6 @@
 //! What the mod is asked, and the way back to the recording host.
 
-use std::sync::{Arc, Weak, atomic::Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 
 use abi_stable::std_types::{RResult, RString};
 use async_ffi::FfiFuture;
@@ -201,7 +201,7 @@ impl FrameHost for TestFrame {
                 (*had_tool_calls).into()
             }
             (NumberField::Cancelled, _) => {
-                self.core.upgrade().is_some_and(|core| core.cancelled.load(Relaxed)).into()
+                self.core.upgrade().is_some_and(|core| core.interruption.happened()).into()
             }
             (NumberField::InputTokens, _) => self.usage().input_tokens,
             (NumberField::OutputTokens, _) => self.usage().output_tokens,
@@ -234,6 +234,13 @@ impl FrameHost for TestFrame {
 
     fn call(&self, service: &str, args: &str) -> FfiFuture<RResult<RString, RString>> {
         let answer = self.core().and_then(|core| services::later(&core, service, args));
+        if let (Ok(core), "interrupted") = (self.core(), service) {
+            let interruption = Arc::clone(&core.interruption);
+            return FfiFuture::new(async move {
+                interruption.wait().await;
+                RResult::ROk("null".into())
+            });
+        }
         FfiFuture::new(std::future::ready(answer.map(RString::from).map_err(RString::from).into()))
     }
 

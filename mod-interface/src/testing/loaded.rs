@@ -1,6 +1,6 @@
 //! A mod that a test has loaded: what it did, and its commands, tools and observers.
 
-use std::sync::{Arc, Mutex, atomic::Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
@@ -153,9 +153,9 @@ impl TestMod {
         lock(&self.conversation).turn_number = turn_number;
     }
 
-    /// Interrupts the run: `ctx.cancelled()` says so from now on.
+    /// Interrupts the run: `ctx.cancelled()` says so from now on, and `ctx.interrupted()` is waited for no longer.
     pub fn interrupt(&self) {
-        self.core.cancelled.store(true, Relaxed);
+        self.core.interruption.happen();
     }
 
     /// Runs its command `/name`.
