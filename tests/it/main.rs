@@ -31,6 +31,7 @@ mod garbage;
 #[cfg(target_os = "linux")]
 mod interface;
 mod interrupt;
+mod interrupted;
 #[cfg(target_os = "linux")]
 mod isolation;
 mod journal;
@@ -44,6 +45,7 @@ mod mod_calls;
 #[cfg(target_os = "linux")]
 mod mod_options;
 #[cfg(target_os = "linux")]
+mod modes;
 mod mods;
 mod mods_bench;
 mod mods_commands;

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -16,6 +16,7 @@ use super::{
     answers::Answers,
     entry,
     frame::{Question, TestFrame},
+    interruption::Interruption,
     live::Live,
     registrations::Registrations,
 };
@@ -48,7 +49,7 @@ pub(super) struct Core {
     pub(super) place: Place,
     pub(super) limits: Limits,
     pub(super) registrations: Registrations,
-    pub(super) cancelled: AtomicBool,
+    pub(super) interruption: Arc<Interruption>,
     answers: Mutex<Answers>,
     live: Mutex<Live>,
     asked: Mutex<Vec<Asked>>,
@@ -64,7 +65,7 @@ impl Core {
             place,
             limits,
             registrations: Registrations::default(),
-            cancelled: AtomicBool::new(false),
+            interruption: Arc::default(),
             answers: Mutex::new(answers),
             live: Mutex::default(),
             asked: Mutex::default(),
