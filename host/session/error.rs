@@ -42,6 +42,9 @@ pub enum Error {
         /// The workspace.
         cwd: PathBuf,
     },
+    /// No session was named.
+    #[error("which session shall go on? --resume takes the id of one, or --continue: {0}")]
+    Which(String),
     /// More than one session of the workspace is meant.
     #[error("several sessions have that at an end of their id: {ids}, got: {id}")]
     Several {

@@ -37,7 +37,8 @@ async fn sample_mods_act_in_a_session() {
         &turn(&["tool_queued count_todos", "tool_running count_todos", "tool_completed count_todos"]),
         &turn(&["tool_queued shell_command", "tool_hook_blocked shell_command"]),
         &turn(&[]),
-        &["run_end", "notice observe-events: 3 turns, 1 tools run, 1 calls blocked", "session_shutdown"],
+        &["run_end", "session_titled", "notice observe-events: 3 turns, 1 tools run, 1 calls blocked"],
+        &["session_shutdown"],
     ]
     .concat();
     let lines = record.lines();

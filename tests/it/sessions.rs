@@ -140,8 +140,9 @@ fn two_prompts(reason: &str, turns: u32) -> Vec<String> {
     };
     let begins = format!("mod_event mod:tells/begins [\"{reason}\",true]");
     let begin = ["session_start".to_owned(), begins];
+    let titled = (turns == 0).then(|| "session_titled go".to_owned());
     let end = ["mod_event mod:tells/ends [\"shutdown\",0]", "session_shutdown"].map(str::to_owned);
-    [&begin[..], &run("one", turns + 1), &run("two", turns + 2), &end].concat()
+    [&begin[..], &run("one", turns + 1), titled.as_slice(), &run("two", turns + 2), &end].concat()
 }
 
 #[tokio::test]

@@ -133,9 +133,12 @@ impl Desk {
         let turns: Vec<_> = answers.iter().map(|text| json!({ "text": text })).collect();
         let events: Arc<Mutex<Vec<String>>> = Arc::default();
         let kept = Arc::clone(&events);
+        let mut settings = Settings::default();
+        // What names there are is what these mods give.
+        settings.mods.user.disabled.push("titling".to_owned());
         let builder = Harness::builder()
             .places(folders.places())
-            .settings(Settings::default())
+            .settings(settings)
             .model(Some(folders.scenario(&json!({ "turns": turns }))))
             .record(record)
             .built_in("scribe", builtin_mod!("scribe", scribe))
