@@ -156,6 +156,7 @@ fn the_list_of_mods_shows_flags_and_renderers() {
     let expected = [
         "    providers: openai, openai-responses",
         "    providers: anthropic",
+        "    events: run_end",
         "    events: tool_errored; renderers: custom-entry-renderer/failed",
         "    commands: greet; flags: greeting, shout, name",
     ];
