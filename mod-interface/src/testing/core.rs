@@ -17,6 +17,7 @@ use super::{
     entry,
     frame::{Question, TestFrame},
     live::Live,
+    record::Record,
     registrations::Registrations,
 };
 use crate::{
@@ -51,6 +52,7 @@ pub(super) struct Core {
     pub(super) cancelled: AtomicBool,
     answers: Mutex<Answers>,
     live: Mutex<Live>,
+    record: Mutex<Record>,
     asked: Mutex<Vec<Asked>>,
     events: Mutex<Vec<EventPayload>>,
     told_faults: Mutex<BTreeSet<(String, String)>>,
@@ -58,7 +60,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(place: Place, limits: Limits, answers: Answers) -> Arc<Self> {
+    pub(super) fn new(place: Place, limits: Limits, answers: Answers, record: Record) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: Weak::clone(me),
             place,
@@ -67,6 +69,7 @@ impl Core {
             cancelled: AtomicBool::new(false),
             answers: Mutex::new(answers),
             live: Mutex::default(),
+            record: Mutex::new(record),
             asked: Mutex::default(),
             events: Mutex::default(),
             told_faults: Mutex::default(),
@@ -86,6 +89,10 @@ impl Core {
 
     pub(super) fn live(&self) -> MutexGuard<'_, Live> {
         lock(&self.live)
+    }
+
+    pub(super) fn record(&self) -> MutexGuard<'_, Record> {
+        lock(&self.record)
     }
 
     pub(super) fn note(&self, service: &str, args: Value) {

@@ -75,6 +75,9 @@ mod hooks;
 mod host;
 mod live;
 mod loaded;
+mod record;
+#[cfg(test)]
+mod record_tests;
 mod registrations;
 mod round;
 mod run;

@@ -4,7 +4,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{core::Core, entry, frame::Call, live};
+use super::{core::Core, entry, frame::Call, live, record};
 use crate::{
     abi::Callable,
     types::{EventKind, EventPayload, NoticeLevel},
@@ -19,7 +19,8 @@ pub(super) fn now(core: &Core, call: Option<&Call>, service: &str, args: &str) -
     if let Some(answer) = scripted(core, service) {
         return answer;
     }
-    if let Some(answer) = live::answer(core, service, &args) {
+    let answer = live::answer(core, service, &args).or_else(|| record::answer(core, service, &args));
+    if let Some(answer) = answer {
         return answer.map(|value| value.to_string());
     }
     let text = |field: &str| args[field].as_str().unwrap_or_default().to_owned();
@@ -51,7 +52,10 @@ pub(super) fn later(core: &Core, service: &str, args: &str) -> Answer {
         "exec" => exec(core, &command_line(&args)),
         "ui.select" => select(core, &args),
         "ui.confirm" => scripted(core, service).unwrap_or_else(|| Ok("false".to_owned())),
-        _ => scripted(core, service).unwrap_or_else(|| Ok("null".to_owned())),
+        _ => scripted(core, service).unwrap_or_else(|| {
+            let answer = record::answer(core, service, &args).unwrap_or(Ok(Value::Null));
+            answer.map(|value| value.to_string())
+        }),
     }
 }
 
