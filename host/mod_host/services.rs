@@ -136,6 +136,7 @@ pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
         }
         "ui.notify" => parse(service, args)
             .map(|text: Text| asker.emitter().notice(NoticeLevel::Info, cut(text.message))),
+        "ui.interactive" => return Ok(core.ui.interactive().to_string()),
         "emit" => parse(service, args).and_then(|event| emit(asker, event)),
         "bus.emit" => {
             parse(service, args).and_then(|message| channels::emit(core, &asker.emitter(), message))

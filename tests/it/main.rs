@@ -72,6 +72,8 @@ mod packages_git;
 mod packages_npm;
 #[cfg(target_os = "linux")]
 mod packages_signed;
+#[cfg(target_os = "linux")]
+mod ports;
 mod print_mode;
 mod print_permissions;
 mod provider_sample;

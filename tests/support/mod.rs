@@ -23,6 +23,8 @@ pub(crate) mod npm;
 pub(crate) mod packages;
 pub(crate) mod run;
 #[cfg(target_os = "linux")]
+pub(crate) mod scene;
+#[cfg(target_os = "linux")]
 pub(crate) mod scribe;
 pub(crate) mod session;
 #[cfg(target_os = "linux")]

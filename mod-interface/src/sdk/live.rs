@@ -17,7 +17,7 @@ impl ModApi {
     /// async fn tests_last(cmd: ModApi) -> Result<()> {
     ///     let api = cmd.clone();
     ///     cmd.on(EventKind::RunStart, move |_| {
-    ///         let _gone = api.queue_message("Run the tests before you end.", DeliverAs::FollowUp);
+    ///         api.queue_message("Run the tests before you end.", DeliverAs::FollowUp)
     ///     })?;
     ///     Ok(())
     /// }

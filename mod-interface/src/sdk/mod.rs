@@ -20,6 +20,7 @@ mod flag;
 mod hooks;
 mod live;
 mod mod_api;
+mod paths;
 mod provider;
 mod runtime;
 mod screen;
@@ -43,9 +44,9 @@ pub use error::{Error, Result};
 pub use exec::{Exec, ExecOutput};
 #[doc(hidden)]
 pub use export::start;
-pub use flag::{Flag, FlagType};
-pub use hooks::Hooks;
-pub use mod_api::{ModApi, Registration};
+pub use flag::{Flag, FlagType, FlagValue};
+pub use hooks::{Hooks, SharingHooks};
+pub use mod_api::{Heard, ModApi, Registration};
 pub use provider::{ModelError, ModelRequest, ModelSink, Provider, ProviderBuilder};
 #[doc(hidden)]
 pub use runtime::RuntimeHandle;
