@@ -8,7 +8,7 @@
 //! * `listener` is told something synchronously: `observers` of events, and `channels` between mods.
 //! * `screen` is what they show: entries, status texts, widgets.
 //! * `registrations` keeps what mods registered, in registration order.
-//! * `live` is what they ask of the session that goes on, and keeps it until there is one.
+//! * `live` is what they ask of the session that goes on, and keeps it until there is one; `record` its record.
 //! * `journal` and `watchdog` know which mod runs now; `timing` what the hooks took, where that was asked for.
 //!
 //! One bad mod never stops the others, and never leaves anything registered. No library is unloaded.
@@ -42,6 +42,7 @@ mod observers;
 mod options;
 mod plan;
 mod provider;
+mod record;
 mod registrations;
 mod screen;
 mod services;
@@ -74,6 +75,7 @@ pub use self::{
     live::Live,
     load::host_facts,
     plan::{Code, Expected, LeftOut, Lookup, Origin, Plan, Planned},
+    record::SessionRecord,
     timing::HookTiming,
     trial::{Trial, trials},
     trust::{ProjectMods, project_hashes},
@@ -224,7 +226,7 @@ impl ModHost {
         let (off, planned): (Vec<_>, Vec<_>) =
             plan.mods.into_iter().partition(|planned| planned.name().is_some_and(&disabled));
         turned_off.extend(off.into_iter().filter_map(|it| Some((it.name()?.to_owned(), it.origin))));
-        if planned.iter().any(|planned| matches!(planned.code, Code::Library { .. })) {
+        if !planned.is_empty() {
             self.watched.call_once(|| watchdog::start(&self.core));
         }
         let mut ready = pin!(in_order(planned, Ready::new));
@@ -261,6 +263,11 @@ impl ModHost {
     /// The options that no mod has asked for yet.
     pub fn unasked_options(&self) -> Vec<String> {
         self.core.options().unasked()
+    }
+
+    /// The option that may be meant by `typed`, for which no mod has asked.
+    pub fn meant_option(&self, typed: &str) -> Option<String> {
+        self.core.options().meant(typed)
     }
 
     /// What is wrong with the values of options, by the flags that mods have declared.

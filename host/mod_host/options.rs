@@ -8,27 +8,56 @@ use std::{
 /// How alike two names must be for one to be meant by the other.
 const ALIKE: f64 = 0.75;
 
+/// How many names are remembered for hints.
+const MAX_WANTED: usize = 1024;
+
 /// Values by name: `<mod>.<name>`, or a bare name for every mod that asks.
 #[derive(Default)]
 pub(super) struct Options {
     values: BTreeMap<String, String>,
     asked: Mutex<BTreeSet<String>>,
+    /// All that mods ask for, `<mod>.<name>`, with a value or without.
+    wanted: Mutex<BTreeSet<String>>,
     faults: Mutex<Vec<String>>,
 }
 
 impl Options {
     pub(super) fn new(values: BTreeMap<String, String>) -> Self {
-        Self { values, asked: Mutex::default(), faults: Mutex::default() }
+        Self { values, asked: Mutex::default(), wanted: Mutex::default(), faults: Mutex::default() }
     }
 
     /// The value for a mod, and what was typed for it: `<mod>.<name>` before the bare name, if that is for it.
     pub(super) fn get(&self, owner: &str, name: &str, bare: bool) -> Option<(&str, &str)> {
         // What has a dot is for one mod: another's may be a key.
         let bare = bare && !name.contains('.');
-        let own = self.values.get_key_value(&format!("{owner}.{name}"));
+        let full = format!("{owner}.{name}");
+        let own = self.values.get_key_value(&full);
+        if !self.values.is_empty() {
+            self.want(full);
+        }
         let (key, value) = own.or_else(|| self.values.get_key_value(name).filter(|_| bare))?;
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
         Some((key, value))
+    }
+
+    fn want(&self, name: String) {
+        let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        if wanted.len() < MAX_WANTED {
+            wanted.insert(name);
+        }
+    }
+
+    /// The option that may be meant by one that no mod has asked for: of the mod that it names, or of any.
+    pub(super) fn meant(&self, typed: &str) -> Option<String> {
+        let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = wanted.iter().filter_map(|name| name.split_once('.'));
+        match typed.split_once('.') {
+            Some((of, name)) => {
+                let own = wanted.filter(|(owner, _)| *owner == of).map(|(_, name)| name);
+                nearest(own, name).map(|name| format!("{of}.{name}"))
+            }
+            None => nearest(wanted.map(|(_, name)| name), typed).map(str::to_owned),
+        }
     }
 
     /// Notes a value that is none of its flag.
@@ -73,6 +102,13 @@ mod tests {
         assert_eq!(options.get("notes", "size", true), None);
         assert_eq!(options.get("notes", "other.limit", true), None, "it is another mod's");
         assert_eq!(options.unasked(), ["limti", "other.limit"]);
+        let meant = ["limti", "guard.limits", "notes.siez", "colour", "notes.lim", "nobody.limit"]
+            .map(|typed| options.meant(typed));
+        let [limit, size] = ["guard.limit", "notes.size"].map(|name| Some(name.to_owned()));
+        assert_eq!(
+            meant,
+            [Some("limit".to_owned()), limit, size, None, Some("notes.limit".to_owned()), None]
+        );
     }
 
     #[test]

@@ -23,8 +23,8 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// A turn cannot be written.
-    #[error("cannot write to the session file {}; the last turn is not saved: {source}", path.display())]
+    /// Something cannot be written.
+    #[error("cannot write to the session file {}; what is new is not saved: {source}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -64,6 +64,9 @@ pub enum Error {
         /// What it has.
         got: usize,
     },
+    /// Mods say more to the model than it could be sent.
+    #[error("too many messages of mods wait for the next turn, this one is dropped; at most: {0}")]
+    ManyUnsaid(usize),
     /// Somebody else writes to it.
     #[error("the session is open in another process; end that one first: {}", .0.display())]
     InUse(PathBuf),

@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use host::providers::{Access, CallError, ModelRequest, ModelResponse, anthropic::Anthropic};
+use host::providers::{Access, ModelRequest, ModelResponse, Provider, anthropic::Anthropic};
 use mod_interface::types::{ContentBlock, Effort, EventPayload, Message, MessageSource, Role, Usage};
 use serde_json::{Value, json};
 
 use crate::support::{
     aimock::Aimock,
-    models::{self, KEY, failure, fixtures, gave_up, hello, nth, read_file, text_delta, update},
+    models::{self, KEY, Outcome, failure, fixtures, hello, nth, read_file, text_delta, update},
     session::Folders,
 };
 
+fn provider(access: Access) -> Arc<dyn Provider> {
+    Arc::new(Anthropic::new(access))
+}
+
 /// One call's outcome and its events.
-async fn complete(
-    mock: &Aimock,
-    request: ModelRequest,
-) -> (Result<ModelResponse, CallError>, Vec<EventPayload>) {
-    let (base_url, api_key) = (Some(mock.base_url().to_owned()), Some(KEY.to_owned()));
-    models::complete(Arc::new(Anthropic::new(Access { base_url, api_key })), request).await
+async fn complete(mock: &Aimock, request: ModelRequest) -> Outcome {
+    models::complete(provider(models::access(mock)), request).await
 }
 
 fn request(text: &str) -> ModelRequest {
@@ -160,25 +160,7 @@ async fn a_server_that_is_overloaded_is_asked_again() {
 
 #[tokio::test]
 async fn a_server_that_never_answers_well_is_given_up_with_the_reason() {
-    let cases = [
-        ("--chaos-drop", "the model endpoint answered 500 Internal Server Error: Chaos: request dropped"),
-        (
-            "--chaos-malformed",
-            "the model endpoint answered with broken JSON (key must be a string at line 1 column 2): \
-             {malformed json: <<<chaos>>>",
-        ),
-        ("--chaos-disconnect", "connection closed before message completed"),
-    ];
-    for (chaos, reason) in cases {
-        let name = "a_server_that_never_answers_well_is_given_up_with_the_reason";
-        let Some(mock) = Aimock::start(name, &hello(), &[chaos, "1"], &[]) else { return };
-        let origin = mock.base_url().strip_suffix("/v1").unwrap();
-        let last = match chaos {
-            "--chaos-disconnect" => format!("cannot talk to {origin}: client error (SendRequest): {reason}"),
-            _ => reason.to_owned(),
-        };
-        assert_eq!(complete(&mock, request("hello")).await.0, gave_up(&last));
-    }
+    models::is_given_up_with_the_reason(provider, request).await;
 }
 
 #[test]

@@ -23,12 +23,12 @@ fn an_option_for_a_mod_that_there_is_not_is_an_error_that_names_the_nearest() {
 fn an_option_that_no_mod_asked_for_is_told_at_the_end() {
     let folders = Folders::new();
     let misbehaving = library("misbehaving");
-    let args = ["at=nowhere", "misbehaving.how=well", "misbehaving.hwo=well", "colour=red"];
+    let args = ["at=nowhere", "misbehaving.how=well", "misbehaving.hoow=well", "colour=red"];
     let args: Vec<_> = args.iter().flat_map(|option| ["--mod-option", *option]).collect();
     let ran =
         folders.play(&says("hi"), &[&["--mod", misbehaving.to_str().unwrap()], &args[..]].concat()).run();
     let told = "warning: no mod asked for this option: --mod-option colour\n\
-                warning: no mod asked for this option: --mod-option misbehaving.hwo\n";
+                warning: no mod asked for this option, did you mean misbehaving.how?: --mod-option misbehaving.hoow\n";
     assert_eq!(ran.told(), (0, "hi\n", told));
 }
 

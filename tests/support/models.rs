@@ -7,11 +7,13 @@ use std::{
 
 use host::{
     events::EventBus,
-    providers::{CallError, ModelClient, ModelRequest, ModelResponse, Provider, RetryPolicy},
+    providers::{Access, CallError, ModelClient, ModelRequest, ModelResponse, Provider, RetryPolicy},
 };
 use mod_interface::types::{AgentEvent, ContentBlock, EventPayload, Message, ToolSpec};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+
+use super::aimock::Aimock;
 
 pub(crate) const KEY: &str = "a-key-for-tests";
 
@@ -22,11 +24,15 @@ const RETRY: RetryPolicy = RetryPolicy {
     max_delay: Duration::from_millis(1),
 };
 
-/// One call's outcome and its events.
-pub(crate) async fn complete(
-    provider: Arc<dyn Provider>,
-    request: ModelRequest,
-) -> (Result<ModelResponse, CallError>, Vec<EventPayload>) {
+/// What came of a call, and its events.
+pub(crate) type Outcome = (Result<ModelResponse, CallError>, Vec<EventPayload>);
+
+/// The way to a server of the tests.
+pub(crate) fn access(mock: &Aimock) -> Access {
+    Access { base_url: Some(mock.base_url().to_owned()), api_key: Some(KEY.to_owned()) }
+}
+
+pub(crate) async fn complete(provider: Arc<dyn Provider>, request: ModelRequest) -> Outcome {
     provider.prepare(&request.model).unwrap();
     let bus = EventBus::new();
     let events = Arc::new(Mutex::new(Vec::new()));
@@ -84,4 +90,30 @@ pub(crate) fn update(content: Vec<ContentBlock>) -> EventPayload {
 
 pub(crate) fn gave_up(last: &str) -> Result<ModelResponse, CallError> {
     Err(CallError::GaveUp { attempts: 8, last: last.to_owned() })
+}
+
+/// A server that fails in each way that it can, again and again, is given up.
+pub(crate) async fn is_given_up_with_the_reason(
+    provider: fn(Access) -> Arc<dyn Provider>,
+    request: fn(&str) -> ModelRequest,
+) {
+    let cases = [
+        ("--chaos-drop", "the model endpoint answered 500 Internal Server Error: Chaos: request dropped"),
+        (
+            "--chaos-malformed",
+            "the model endpoint answered with broken JSON (key must be a string at line 1 column 2): \
+             {malformed json: <<<chaos>>>",
+        ),
+        ("--chaos-disconnect", "connection closed before message completed"),
+    ];
+    for (chaos, reason) in cases {
+        let name = "a_server_that_never_answers_well_is_given_up_with_the_reason";
+        let Some(mock) = Aimock::start(name, &hello(), &[chaos, "1"], &[]) else { return };
+        let origin = mock.base_url().strip_suffix("/v1").unwrap();
+        let last = match chaos {
+            "--chaos-disconnect" => format!("cannot talk to {origin}: client error (SendRequest): {reason}"),
+            _ => reason.to_owned(),
+        };
+        assert_eq!(complete(provider(access(&mock)), request("hello")).await.0, gave_up(&last));
+    }
 }

@@ -1,7 +1,5 @@
 //! The events of a response, made into those of the run.
 
-use std::collections::VecDeque;
-
 use mod_interface::types::Usage;
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,7 +7,7 @@ use serde_json::Value;
 use super::ID;
 use crate::providers::{
     MAX_RESPONSE_BYTES, ModelEvent, ProviderError,
-    endpoint::{Decode, Redactor, WireError, parse},
+    endpoint::{Decode, Redactor, Told, WireError, parse},
     signature::sign,
 };
 
@@ -140,27 +138,19 @@ enum Kind {
 /// Makes events of events.
 #[derive(Default)]
 pub(super) struct Decoder {
-    events: VecDeque<ModelEvent>,
+    told: Told,
     open: Option<Open>,
     called: bool,
     usage: Usage,
     stop_reason: Option<String>,
-    done: bool,
 }
 
 impl Decode for Decoder {
-    fn next(&mut self) -> Option<ModelEvent> {
-        self.events.pop_front()
+    fn told(&mut self) -> &mut Told {
+        &mut self.told
     }
 
-    fn is_done(&self) -> bool {
-        self.done
-    }
-
-    fn push(&mut self, data: &str, redactor: &Redactor) -> Result<(), ProviderError> {
-        if self.done {
-            return Ok(());
-        }
+    fn read(&mut self, data: &str, redactor: &Redactor) -> Result<(), ProviderError> {
         match parse(data, redactor)? {
             Event::MessageStart { message } => message.usage.add_to(&mut self.usage),
             Event::ContentBlockStart { index, content_block } => self.begin(index, content_block),
@@ -181,11 +171,10 @@ impl Decode for Decoder {
     }
 
     /// Some servers leave out the last event.
-    fn end_of_stream(&mut self) -> Result<(), ProviderError> {
-        if !self.done && self.stop_reason.is_some() {
+    fn cut_off(&mut self) {
+        if self.stop_reason.is_some() {
             self.finish();
         }
-        Ok(())
     }
 }
 
@@ -194,20 +183,20 @@ impl Decoder {
         self.end();
         let kind = match block {
             Block::Text { text } => {
-                self.tell(ModelEvent::Text, text);
+                self.told.piece(ModelEvent::Text, text);
                 Kind::Text
             }
             Block::Thinking { thinking, signature } => {
-                self.tell(ModelEvent::Thinking, thinking);
+                self.told.piece(ModelEvent::Thinking, thinking);
                 Kind::Thinking { signature }
             }
             Block::RedactedThinking { data } => {
-                self.events.push_back(ModelEvent::ThinkingSignature(sign(REDACTED, &data)));
+                self.told.event(ModelEvent::ThinkingSignature(sign(REDACTED, &data)));
                 Kind::Thinking { signature: String::new() }
             }
             Block::ToolUse { id, name, input } => {
                 self.called = true;
-                self.events.push_back(ModelEvent::ToolUse { id, name });
+                self.told.event(ModelEvent::ToolUse { id, name });
                 Kind::ToolUse { whole: input, pieces: false }
             }
             Block::Other => Kind::Other,
@@ -217,9 +206,9 @@ impl Decoder {
 
     fn delta(&mut self, index: u32, delta: Delta) -> Result<(), ProviderError> {
         match (&mut self.open(index)?.kind, delta) {
-            (Kind::Text, Delta::Text { text }) => self.tell(ModelEvent::Text, text),
+            (Kind::Text, Delta::Text { text }) => self.told.piece(ModelEvent::Text, text),
             (Kind::Thinking { .. }, Delta::Thinking { thinking }) => {
-                self.tell(ModelEvent::Thinking, thinking)
+                self.told.piece(ModelEvent::Thinking, thinking)
             }
             (Kind::Thinking { signature }, Delta::Signature { signature: piece }) => {
                 signature.push_str(&piece);
@@ -229,7 +218,7 @@ impl Decoder {
             }
             (Kind::ToolUse { pieces, .. }, Delta::InputJson { partial_json }) => {
                 *pieces |= !partial_json.is_empty();
-                self.tell(ModelEvent::ToolInput, partial_json);
+                self.told.piece(ModelEvent::ToolInput, partial_json);
             }
             // Of what is not asked for, nothing is told.
             (Kind::Other, _) | (_, Delta::Other) => {}
@@ -245,15 +234,15 @@ impl Decoder {
         let Some(Open { kind, .. }) = self.open.take() else { return };
         match kind {
             Kind::Thinking { signature } if !signature.is_empty() => {
-                self.events.push_back(ModelEvent::ThinkingSignature(sign(ID, &signature)));
+                self.told.event(ModelEvent::ThinkingSignature(sign(ID, &signature)));
             }
             Kind::ToolUse { whole: Value::Object(input), pieces: false } if !input.is_empty() => {
-                self.events.push_back(ModelEvent::ToolInput(Value::Object(input).to_string()));
+                self.told.event(ModelEvent::ToolInput(Value::Object(input).to_string()));
             }
             Kind::Other => return,
             _ => {}
         }
-        self.events.push_back(ModelEvent::BlockEnd);
+        self.told.event(ModelEvent::BlockEnd);
     }
 
     fn open(&mut self, index: u32) -> Result<&mut Open, ProviderError> {
@@ -261,18 +250,11 @@ impl Decoder {
         open.ok_or_else(|| ProviderError::retryable("got a piece of a block that did not begin"))
     }
 
-    fn tell(&mut self, event: impl Fn(String) -> ModelEvent, piece: String) {
-        if !piece.is_empty() {
-            self.events.push_back(event(piece));
-        }
-    }
-
     fn finish(&mut self) {
         self.end();
         let usual = if self.called { "tool_use" } else { "end_turn" };
         let stop_reason = self.stop_reason.take().unwrap_or_else(|| usual.to_owned());
-        self.events.push_back(ModelEvent::Done { stop_reason, usage: self.usage });
-        self.done = true;
+        self.told.done(stop_reason, self.usage);
     }
 }
 

@@ -6,6 +6,7 @@
 mod failure;
 mod http;
 mod sse;
+mod told;
 
 use std::{
     fmt,
@@ -19,8 +20,11 @@ use reqwest::{
 };
 use serde::Serialize;
 
-pub(super) use self::failure::{Redactor, WireError};
 use self::sse::SseParser;
+pub(super) use self::{
+    failure::{Redactor, WireError},
+    told::Told,
+};
 use super::{ModelEvent, ModelRequest, ModelStream, ProviderError};
 
 /// How an API outside is reached.
@@ -61,18 +65,25 @@ pub(super) struct Api {
 
 /// Makes events of the data of a response.
 pub(super) trait Decode: Default + Send + 'static {
-    /// Takes the next event that is ready.
-    fn next(&mut self) -> Option<ModelEvent>;
+    /// What it has told.
+    fn told(&mut self) -> &mut Told;
 
-    /// Whether the response is complete.
-    fn is_done(&self) -> bool;
+    /// Reads the data of a server-sent event, of a response that is not complete.
+    fn read(&mut self, data: &str, redactor: &Redactor) -> Result<(), ProviderError>;
+
+    /// Is told that nothing more comes, although the response is not complete.
+    fn cut_off(&mut self) {}
 
     /// Takes the data of the next server-sent event.
-    fn push(&mut self, data: &str, redactor: &Redactor) -> Result<(), ProviderError>;
+    fn push(&mut self, data: &str, redactor: &Redactor) -> Result<(), ProviderError> {
+        if self.told().is_done() { Ok(()) } else { self.read(data, redactor) }
+    }
 
-    /// Is told that nothing more comes.
-    fn end_of_stream(&mut self) -> Result<(), ProviderError> {
-        Ok(())
+    /// Takes the end of the data.
+    fn end_of_stream(&mut self) {
+        if !self.told().is_done() {
+            self.cut_off();
+        }
     }
 }
 
@@ -225,10 +236,11 @@ fn events<D: Decode>(response: Response, endpoint: Arc<Endpoint>) -> ModelStream
         endpoint,
     };
     stream::try_unfold(reading, |mut reading| async move {
-        if let Some(event) = reading.decoder.next() {
+        let told = reading.decoder.told();
+        if let Some(event) = told.next() {
             return Ok(Some((event, reading)));
         }
-        if reading.decoder.is_done() {
+        if told.is_done() {
             return Ok(None);
         }
         let redactor = &reading.endpoint.redactor;
@@ -238,12 +250,12 @@ fn events<D: Decode>(response: Response, endpoint: Arc<Endpoint>) -> ModelStream
                 for data in events.map_err(|error| ProviderError::retryable(error.to_string()))? {
                     reading.decoder.push(&data, redactor)?;
                 }
-                Ok(Some((reading.decoder.next().unwrap_or(ModelEvent::Alive), reading)))
+                Ok(Some((reading.decoder.told().next().unwrap_or(ModelEvent::Alive), reading)))
             }
             Some(Err(error)) => Err(reading.endpoint.cut(&error)),
             None => {
-                reading.decoder.end_of_stream()?;
-                Ok(reading.decoder.next().map(|event| (event, reading)))
+                reading.decoder.end_of_stream();
+                Ok(reading.decoder.told().next().map(|event| (event, reading)))
             }
         }
     })

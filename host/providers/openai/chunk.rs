@@ -2,15 +2,13 @@
 //!
 //! Endpoints differ in what they leave out and in how they number parallel calls; see [`Decoder`].
 
-use std::collections::VecDeque;
-
 use mod_interface::types::Usage;
 use serde::Deserialize;
 
 use crate::providers::{
     MAX_RESPONSE_BYTES, ModelEvent, ProviderError,
     calls::{MAX_CALLS, too_many},
-    endpoint::{Decode, Redactor, WireError, parse},
+    endpoint::{Decode, Redactor, Told, WireError, parse},
 };
 
 #[derive(Deserialize)]
@@ -122,7 +120,7 @@ impl Shape {
 /// not complete is told as it comes, those behind it are held until it is.
 #[derive(Default)]
 pub(super) struct Decoder {
-    events: VecDeque<ModelEvent>,
+    told: Told,
     calls: Vec<Call>,
     /// The number of calls that were begun in `events`.
     begun: usize,
@@ -130,22 +128,14 @@ pub(super) struct Decoder {
     size: usize,
     usage: Usage,
     stop_reason: Option<String>,
-    done: bool,
 }
 
 impl Decode for Decoder {
-    fn next(&mut self) -> Option<ModelEvent> {
-        self.events.pop_front()
+    fn told(&mut self) -> &mut Told {
+        &mut self.told
     }
 
-    fn is_done(&self) -> bool {
-        self.done
-    }
-
-    fn push(&mut self, data: &str, redactor: &Redactor) -> Result<(), ProviderError> {
-        if self.done {
-            return Ok(());
-        }
+    fn read(&mut self, data: &str, redactor: &Redactor) -> Result<(), ProviderError> {
         if data.trim() == "[DONE]" {
             self.finish();
             return Ok(());
@@ -167,20 +157,19 @@ impl Decode for Decoder {
     }
 
     /// Some endpoints leave out the closing mark.
-    fn end_of_stream(&mut self) -> Result<(), ProviderError> {
-        if !self.done && self.stop_reason.is_some() {
+    fn cut_off(&mut self) {
+        if self.stop_reason.is_some() {
             self.finish();
         }
-        Ok(())
     }
 }
 
 impl Decoder {
     fn delta(&mut self, delta: Delta) -> Result<(), ProviderError> {
-        let told = |text: Option<String>| text.filter(|text| !text.is_empty());
-        self.events.extend(told(delta.reasoning_content.or(delta.reasoning)).map(ModelEvent::Thinking));
-        self.events.extend(told(delta.content).map(ModelEvent::Text));
-        self.events.extend(told(delta.refusal).map(ModelEvent::Text));
+        let thinking = delta.reasoning_content.or(delta.reasoning);
+        self.told.piece(ModelEvent::Thinking, thinking.unwrap_or_default());
+        self.told.piece(ModelEvent::Text, delta.content.unwrap_or_default());
+        self.told.piece(ModelEvent::Text, delta.refusal.unwrap_or_default());
         for call in delta.tool_calls.into_iter().flatten() {
             self.call(call)?;
         }
@@ -240,7 +229,7 @@ impl Decoder {
             if let Some(call) = self.begun.checked_sub(1).and_then(|last| self.calls.get_mut(last)) {
                 let piece = &call.arguments[call.told..];
                 if !piece.is_empty() {
-                    self.events.push_back(ModelEvent::ToolInput(piece.to_owned()));
+                    self.told.event(ModelEvent::ToolInput(piece.to_owned()));
                     call.told = call.arguments.len();
                 }
                 if is_last || !(end || call.shape.complete) {
@@ -250,7 +239,7 @@ impl Decoder {
             let Some(next) = self.calls.get(self.begun).filter(|next| end || !next.name.is_empty()) else {
                 return;
             };
-            self.events.push_back(ModelEvent::ToolUse { id: next.id.clone(), name: next.name.clone() });
+            self.told.event(ModelEvent::ToolUse { id: next.id.clone(), name: next.name.clone() });
             self.begun += 1;
         }
     }
@@ -261,8 +250,7 @@ impl Decoder {
             .stop_reason
             .take()
             .unwrap_or_else(|| if self.calls.is_empty() { "stop" } else { "tool_calls" }.to_owned());
-        self.events.push_back(ModelEvent::Done { stop_reason, usage: self.usage });
-        self.done = true;
+        self.told.done(stop_reason, self.usage);
     }
 }
 

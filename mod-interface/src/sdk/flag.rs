@@ -11,7 +11,7 @@ pub struct Flag<T> {
     description: Option<String>,
 }
 
-/// What a flag's value can be: `bool` or `String`.
+/// What a flag's value can be: `bool`, `u64` or `String`.
 pub trait FlagType: Sized + Into<Value> {
     /// The type's name on the wire.
     #[doc(hidden)]
@@ -30,6 +30,14 @@ impl FlagType for bool {
     }
 }
 
+impl FlagType for u64 {
+    const KIND: &'static str = "number";
+
+    fn from_text(text: String) -> Result<Self> {
+        text.parse().map_err(|_| Error::msg(format!("a number is a whole one from 0, got: {text}")))
+    }
+}
+
 impl FlagType for String {
     const KIND: &'static str = "string";
 
@@ -41,6 +49,13 @@ impl FlagType for String {
 impl Flag<bool> {
     /// A flag that is `true` or `false`.
     pub fn boolean(name: impl Into<String>) -> Self {
+        Self::new(name)
+    }
+}
+
+impl Flag<u64> {
+    /// A flag that is a whole number from 0.
+    pub fn number(name: impl Into<String>) -> Self {
         Self::new(name)
     }
 }
@@ -83,9 +98,13 @@ impl ModApi {
     /// async fn greeter(cmd: ModApi) -> Result<()> {
     ///     cmd.add_flag(Flag::boolean("loud").description("Greets in capitals"))?;
     ///     cmd.add_flag(Flag::string("greeting").default("hello"))?;
+    ///     cmd.add_flag(Flag::number("times").default(1u64))?;
     ///     let loud: bool = cmd.get_flag("loud")?.unwrap_or_default();
     ///     let greeting: String = cmd.get_flag("greeting")?.unwrap_or_default();
-    ///     cmd.ui().notify(&if loud { greeting.to_uppercase() } else { greeting });
+    ///     let times: u64 = cmd.get_flag("times")?.unwrap_or(1);
+    ///     for _ in 0..times {
+    ///         cmd.ui().notify(&if loud { greeting.to_uppercase() } else { greeting.clone() });
+    ///     }
     ///     Ok(())
     /// }
     /// ```
@@ -99,13 +118,14 @@ impl ModApi {
         Registration::asked(self.frame(), "flag.add", &flag)
     }
 
-    /// The value of a flag, as a `bool` or a `String`: that of `--mod-option`, else its default, else `None`.
+    /// The value of a flag, as a `bool`, a `u64` or a `String`: that of `--mod-option`, else its default, else `None`.
     ///
     /// It works at any time, in the factory too. For a flag that this mod has not declared (yet) it is what
     /// `--mod-option` says.
     ///
     /// # Errors
-    /// A `bool` was asked for, and the value is neither `true` nor `false`; or the harness is gone.
+    /// A `bool` was asked for, and the value is neither `true` nor `false`; a `u64`, and it is none; or the harness is
+    /// gone.
     pub fn get_flag<T: FlagType>(&self, name: &str) -> Result<Option<T>> {
         let value = services::now(self.frame(), "flag", &json!({ "name": name }))?;
         let text: Option<String> = serde_json::from_value(value)?;

@@ -28,7 +28,8 @@ impl TestMod {
     /// there. The conversation stays: a second run goes on with it.
     ///
     /// Left out is what is not the mod's: permissions (everything is allowed), schemas, retries, the
-    /// recovery of answers that are cut off, and the limit of turns. Text arrives in one piece.
+    /// recovery of answers that are cut off, the limit of turns, and what the host notices of a mod (that it
+    /// failed again, or forced a run on too often). Text arrives in one piece.
     ///
     /// ```
     /// use mod_interface::{prelude::*, testing::{Script, TestHost, block_on}};
@@ -38,7 +39,7 @@ impl TestMod {
     ///         if stop.last_assistant_text().contains("tests pass") {
     ///             return Ok(StopDecision::Stop);
     ///         }
-    ///         Ok(StopDecision::Continue { reason: Some("Run the tests.".to_owned()) })
+    ///         Ok(StopDecision::go_on("Run the tests."))
     ///     }))?;
     ///     Ok(())
     /// }

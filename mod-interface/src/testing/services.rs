@@ -27,6 +27,8 @@ pub(super) fn now(core: &Core, call: Option<&Call>, service: &str, args: &str) -
         "ui.notify" => {
             core.emit(EventPayload::Notice { level: NoticeLevel::Info, message: text("message") });
         }
+        // Whoever answers is there.
+        "ui.interactive" => return Ok((!core.answers().known("ui.").is_empty()).to_string()),
         "emit" => emit(core, &text("kind"), &args["data"])?,
         "bus.emit" => {
             // A listener that fails is told as in the host, and is not the speaker's trouble.

@@ -13,8 +13,8 @@ fn decode(chunks: &[Value]) -> Result<Vec<ModelEvent>, ProviderError> {
         let data = chunk.as_str().map_or_else(|| chunk.to_string(), str::to_owned);
         decoder.push(&data, &redactor())?;
     }
-    decoder.end_of_stream()?;
-    Ok(std::iter::from_fn(|| decoder.next()).collect())
+    decoder.end_of_stream();
+    Ok(std::iter::from_fn(|| decoder.told().next()).collect())
 }
 
 fn delta(delta: Value) -> Value {
@@ -160,7 +160,7 @@ fn a_call_is_told_as_soon_as_the_one_before_it_is_complete() {
     let mut decoder = Decoder::default();
     let mut push = |chunk: Value| -> Vec<ModelEvent> {
         decoder.push(&chunk.to_string(), &redactor()).unwrap();
-        std::iter::from_fn(|| decoder.next()).collect()
+        std::iter::from_fn(|| decoder.told().next()).collect()
     };
     let first = json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{\"x\":{}"}}]);
     assert_eq!(push(calls(first)), [tool("a", "f"), input("{\"x\":{}")]);

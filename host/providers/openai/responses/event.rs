@@ -1,14 +1,12 @@
 //! The events of a response, made into those of the run.
 
-use std::collections::VecDeque;
-
 use mod_interface::types::Usage;
 use serde::Deserialize;
 
 use super::{ID, request::Kept};
 use crate::providers::{
     ModelEvent, ProviderError,
-    endpoint::{Decode, Redactor, WireError, parse},
+    endpoint::{Decode, Redactor, Told, WireError, parse},
     signature::sign,
 };
 
@@ -102,32 +100,27 @@ struct Call {
 /// Makes events of events.
 #[derive(Default)]
 pub(super) struct Decoder {
-    events: VecDeque<ModelEvent>,
+    told: Told,
     call: Option<Call>,
     called: bool,
-    done: bool,
 }
 
 impl Decode for Decoder {
-    fn next(&mut self) -> Option<ModelEvent> {
-        self.events.pop_front()
+    fn told(&mut self) -> &mut Told {
+        &mut self.told
     }
 
-    fn is_done(&self) -> bool {
-        self.done
-    }
-
-    fn push(&mut self, data: &str, redactor: &Redactor) -> Result<(), ProviderError> {
-        if self.done || data.trim() == "[DONE]" {
+    fn read(&mut self, data: &str, redactor: &Redactor) -> Result<(), ProviderError> {
+        if data.trim() == "[DONE]" {
             return Ok(());
         }
         match parse(data, redactor)? {
             Event::Added { output_index, item } => self.added(output_index, item),
-            Event::Text { delta } => self.tell(ModelEvent::Text, delta),
-            Event::Reasoning { delta } => self.tell(ModelEvent::Thinking, delta),
+            Event::Text { delta } => self.told.piece(ModelEvent::Text, delta),
+            Event::Reasoning { delta } => self.told.piece(ModelEvent::Thinking, delta),
             // The parts of a summary are paragraphs of one text.
             Event::ReasoningPart { summary_index: 0 } => {}
-            Event::ReasoningPart { .. } => self.tell(ModelEvent::Thinking, "\n\n".to_owned()),
+            Event::ReasoningPart { .. } => self.told.piece(ModelEvent::Thinking, "\n\n".to_owned()),
             Event::Arguments { output_index, delta } => self.arguments(output_index, delta),
             Event::Done { output_index, item } => self.item(output_index, item)?,
             Event::Ended { response } => self.finish(response, redactor)?,
@@ -150,14 +143,14 @@ impl Decoder {
 
     fn begin(&mut self, index: u32, id: String, name: String) {
         self.called = true;
-        self.events.push_back(ModelEvent::ToolUse { id, name });
+        self.told.event(ModelEvent::ToolUse { id, name });
         self.call = Some(Call { index, told: 0 });
     }
 
     fn arguments(&mut self, index: u32, delta: String) {
         if let Some(call) = self.call.as_mut().filter(|call| call.index == index) {
             call.told += delta.len();
-            self.tell(ModelEvent::ToolInput, delta);
+            self.told.piece(ModelEvent::ToolInput, delta);
         }
     }
 
@@ -173,22 +166,16 @@ impl Decoder {
                 let rest = rest.ok_or_else(|| {
                     ProviderError::retryable("the pieces of a tool's input are longer than the whole")
                 })?;
-                self.tell(ModelEvent::ToolInput, rest.to_owned());
+                self.told.piece(ModelEvent::ToolInput, rest.to_owned());
             }
             Item::Reasoning { id, encrypted_content: Some(encrypted) } => {
                 let kept = serde_json::to_string(&Kept { id, encrypted }).unwrap_or_default();
-                self.events.push_back(ModelEvent::ThinkingSignature(sign(ID, &kept)));
+                self.told.event(ModelEvent::ThinkingSignature(sign(ID, &kept)));
             }
             Item::Reasoning { .. } | Item::Other => {}
         }
-        self.events.push_back(ModelEvent::BlockEnd);
+        self.told.event(ModelEvent::BlockEnd);
         Ok(())
-    }
-
-    fn tell(&mut self, event: impl Fn(String) -> ModelEvent, piece: String) {
-        if !piece.is_empty() {
-            self.events.push_back(event(piece));
-        }
     }
 
     fn finish(&mut self, response: Response, redactor: &Redactor) -> Result<(), ProviderError> {
@@ -202,8 +189,7 @@ impl Decoder {
             None => usual.to_owned(),
         };
         let usage = response.usage.map(Usage::from).unwrap_or_default();
-        self.events.push_back(ModelEvent::Done { stop_reason, usage });
-        self.done = true;
+        self.told.done(stop_reason, usage);
         Ok(())
     }
 }

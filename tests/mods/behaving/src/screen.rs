@@ -20,7 +20,7 @@ pub(crate) fn add(cmd: &ModApi, me: &str, what: &str) -> Result<bool> {
             let by = me.clone();
             cmd.show_entry("note", &json!({ "text": "shown before its renderer is there" }))?;
             cmd.add_renderer("note", move |note: Note| vec![format!("{by} draws: {}", note.text)])?;
-            cmd.show_entry("note", &json!({ "text": "one\ntwo" }))?;
+            cmd.show_entry("note", &json!({ "text": "one\r\ntwo\u{7}\ton" }))?;
             cmd.show_entry("other", &json!({ "a": [1] }))?;
             cmd.show_entry("note", &json!("no note"))?;
             at_call(cmd, move || drop(api.show_entry("note", &json!({ "text": "from a call" }))))?;
