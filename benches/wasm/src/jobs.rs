@@ -117,8 +117,7 @@ fn input(_: usize) -> Asked {
 }
 
 fn messages(count: usize) -> Asked {
-    let message =
-        Message { role: "user", content: text("a message of some length, as they are") };
+    let message = Message { role: "user", content: text("a message of some length, as they are") };
     Asked::Messages(vec![message; count])
 }
 

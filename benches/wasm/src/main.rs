@@ -36,7 +36,8 @@ fn main() -> Result<()> {
     for job in &JOBS {
         for plugins in PLUGINS {
             for messages in MESSAGES {
-                let name = format!("{}, {messages} messages, {plugins} plugins", job.name);
+                let s = if plugins == 1 { "" } else { "s" };
+                let name = format!("{}, {messages} messages, {plugins} plugin{s}", job.name);
                 if wanted.as_ref().is_none_or(|wanted| name.contains(wanted)) {
                     table(&name, &code, job, &(job.asked)(messages), plugins)?;
                 }
