@@ -57,12 +57,15 @@ async fn main() -> std::result::Result<(), Box<dyn Error>> {
     for (loaded, registered) in harness.mods().mods() {
         println!("{} {}, hooks: {:?}", loaded.name, loaded.version, registered.hooks);
     }
-    match harness.prompt("Close #7", &CancellationToken::new()).await {
-        Prompted::Ran(outcome) => match outcome.error {
-            None => println!("the model: {}", outcome.result.final_text),
-            Some(error) => println!("it failed: {error}"),
-        },
-        other => println!("no run: {other:?}"),
+    for prompt in ["Close #7", "Write that down"] {
+        println!("> {prompt}");
+        match harness.prompt(prompt, &CancellationToken::new()).await {
+            Prompted::Ran(outcome) => match outcome.error {
+                None => println!("{:?} {:?}", outcome.result.stop_reason, outcome.result.final_text),
+                Some(error) => println!("failed: {error}"),
+            },
+            other => println!("no run: {other:?}"),
+        }
     }
     harness.end(SessionEndReason::Shutdown).await;
     Ok(())
@@ -136,11 +139,11 @@ impl Ask for EchoesOnly {
     }
 }
 
-/// The ear: what it is told, it is told in the order in which it happens.
+/// The ear. It is told everything, in the order in which it happens; what it says is what it wants to say.
 fn tell(event: &AgentEvent) {
-    match &event.payload {
-        EventPayload::Notice { text, .. } => println!("notice: {text}"),
-        EventPayload::ToolHookBlocked { tool_name, .. } => println!("a mod blocked {tool_name}"),
-        payload => println!("event {}", payload.kind().as_str()),
+    if let Some(tool) = event.payload.tool_name() {
+        println!("{}: {tool}", event.payload.kind().as_str());
+    } else if let EventPayload::Notice { message, .. } = &event.payload {
+        println!("notice: {message}");
     }
 }
