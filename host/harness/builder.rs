@@ -265,6 +265,7 @@ impl HarnessBuilder {
         });
         subagents.bind(&config, &id);
         let live: Arc<dyn Live> = Arc::new(LiveSession::of(&config, Arc::clone(&store)));
+        let mode = Arc::clone(config.permissions.mode());
         let harness = Harness {
             compaction: Arc::clone(&config.compaction),
             agent: Agent::new(config),
@@ -274,6 +275,7 @@ impl HarnessBuilder {
             mods,
             warnings: loaded,
             bus,
+            mode,
             cancel: self.cancel.clone(),
         };
         harness.mods.bind(&live);

@@ -25,6 +25,7 @@ mod coarse;
 mod commands;
 mod core;
 mod discovery;
+mod emit;
 mod error;
 #[cfg(test)]
 mod fixture;
@@ -68,7 +69,7 @@ use serde::Serialize;
 
 pub use self::steps::LoadSteps;
 pub use self::{
-    bench::{BENCH_TIME, Bench, BenchConfig, Measured, Opened, Spread},
+    bench::{BENCH_TIME, Bench, BenchConfig, Beside, Measured, Opened, Spread},
     commands::{CommandSpec, ModCommand},
     core::ModHostConfig,
     error::LoadError,

@@ -24,6 +24,7 @@ mod compaction;
 #[cfg(target_os = "linux")]
 mod discovery;
 mod dropped;
+mod embed;
 #[cfg(target_os = "linux")]
 mod example_mods;
 #[cfg(target_os = "linux")]
@@ -33,6 +34,7 @@ mod garbage;
 #[cfg(target_os = "linux")]
 mod interface;
 mod interrupt;
+mod interrupted;
 #[cfg(target_os = "linux")]
 mod isolation;
 mod journal;
@@ -46,6 +48,7 @@ mod mod_calls;
 #[cfg(target_os = "linux")]
 mod mod_options;
 #[cfg(target_os = "linux")]
+mod modes;
 mod mods;
 mod mods_bench;
 mod mods_commands;
@@ -94,6 +97,7 @@ mod session_tree;
 #[cfg(target_os = "linux")]
 mod sessions;
 mod slash_commands;
+mod slow_hooks;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;

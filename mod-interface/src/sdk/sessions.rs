@@ -75,7 +75,7 @@ impl Sessions<'_> {
     /// # Errors
     /// There is nothing to compact, it is being done already, it was interrupted, the model gave no summary, it cannot
     /// be written, no session is bound, or the harness is gone. The conversation is sent as before then.
-    pub fn compact(&self) -> impl Future<Output = Result<()>> + Send + use<> {
+    pub fn compact(&self) -> impl Future<Output = Result<()>> + Send + 'static + use<> {
         let compacting = services::later(self.0.frame(), "sessions.compact", &Value::Null);
         async move { compacting.await.map(drop) }
     }
@@ -108,7 +108,10 @@ impl Sessions<'_> {
     /// # Errors
     /// A run goes on, there is no such node, it cannot be written, no session is bound, or the harness is gone.
     /// Nothing has changed then.
-    pub fn navigate_tree(&self, navigation: Navigation) -> impl Future<Output = Result<()>> + Send + use<> {
+    pub fn navigate_tree(
+        &self,
+        navigation: Navigation,
+    ) -> impl Future<Output = Result<()>> + Send + 'static + use<> {
         let args = serde_json::to_value(navigation).unwrap_or_default();
         let moving = services::later(self.0.frame(), "sessions.navigate_tree", &args);
         async move { moving.await.map(drop) }
