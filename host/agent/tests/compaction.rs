@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// What stands for the beginning, once the model said `notes` of it.
-const NOTES: &str = "user[other]: The conversation so far was too long to be sent. This is a summary of it; what \
+const NOTES: &str = "user[user]: The conversation so far was too long to be sent. This is a summary of it; what \
     follows is the rest, word for word.\n\nnotes";
 
 /// A conversation of two long messages.
@@ -83,7 +83,8 @@ async fn over_the_threshold_the_beginning_is_sent_as_a_summary_and_mods_see_the_
         "run_end end_turn 1",
     ];
     assert_eq!(ran.log, expected);
-    assert_eq!(*seen.lock().unwrap(), [NOTES, "user[user]: go"]);
+    let notes = NOTES.replacen("[user]", "[other]", 1);
+    assert_eq!(*seen.lock().unwrap(), [&*notes, "user[user]: go"]);
     is_asked_for_notes(&ran.calls[0]);
     assert_eq!(sent(&ran.calls[1]), [format!("{NOTES} go")]);
     assert_eq!(ran.outcome.result.usage.total(), 30, "the summary's tokens are the run's");
@@ -221,7 +222,8 @@ async fn what_is_asked_for_during_a_run_is_committed_with_the_turn_and_sent_from
     ];
     assert_eq!(ran.only(["tool_running", "tool_completed", "compaction", "commit"]), expected);
     assert_eq!(sent(&ran.calls[0]).len(), 3);
-    let whole = ran.told()[..5].to_vec();
+    // Where a message comes from is not sent.
+    let whole: Vec<_> = ran.told()[..5].iter().map(|said| said.replace("[tool_results]", "[user]")).collect();
     let sent = sent(&ran.calls[2]);
     assert_eq!((&*sent[0], &sent[2..]), (NOTES, &whole[2..]));
     let from = |state: &AgentState| state.mod_state["compaction"]["from"].clone();

@@ -55,7 +55,7 @@ async fn once_usage_passes_the_threshold_there_is_one_compaction() {
     ];
     assert_eq!(seen.only(&STEPS), steps);
     let answer = format!("assistant: {}", "b".repeat(300));
-    let sent = [NOTES, &answer, "user[user]: go", "assistant: <call c1>", "user[tool_results]: <c1: x>"];
+    let sent = [NOTES, &answer, "user[user]: go", "assistant: <call c1>", "user[user]: <c1: x>"];
     assert_eq!(seen.sent(3), sent);
     let whole = [&format!("user[user]: {LONG}"), &answer];
     assert_eq!((seen.conversation.len(), &seen.conversation[..2]), (8, &whole.map(String::clone)[..]));
