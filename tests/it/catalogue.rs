@@ -148,7 +148,7 @@ async fn eventful() -> Vec<Told> {
 async fn compacted(cancel: &CancellationToken) -> Vec<Told> {
     let call = |id: &str| json!([{ "id": id, "name": "echo", "input": { "text": "x" } }]);
     let turns = json!([
-        { "text": "x".repeat(400), "tool_calls": call("c1") },
+        { "text": "x".repeat(200), "tool_calls": call("c1") },
         { "tool_calls": call("c2"), "usage": { "input_tokens": 50_000 } },
         { "text": "notes" },
         { "text": "done" },
