@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -16,7 +16,9 @@ use super::{
     answers::Answers,
     entry,
     frame::{Question, TestFrame},
+    interruption::Interruption,
     live::Live,
+    record::Record,
     registrations::Registrations,
 };
 use crate::{
@@ -48,9 +50,10 @@ pub(super) struct Core {
     pub(super) place: Place,
     pub(super) limits: Limits,
     pub(super) registrations: Registrations,
-    pub(super) cancelled: AtomicBool,
+    pub(super) interruption: Arc<Interruption>,
     answers: Mutex<Answers>,
     live: Mutex<Live>,
+    record: Mutex<Record>,
     asked: Mutex<Vec<Asked>>,
     events: Mutex<Vec<EventPayload>>,
     told_faults: Mutex<BTreeSet<(String, String)>>,
@@ -58,15 +61,16 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(place: Place, limits: Limits, answers: Answers) -> Arc<Self> {
+    pub(super) fn new(place: Place, limits: Limits, answers: Answers, record: Record) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: Weak::clone(me),
             place,
             limits,
             registrations: Registrations::default(),
-            cancelled: AtomicBool::new(false),
+            interruption: Arc::default(),
             answers: Mutex::new(answers),
             live: Mutex::default(),
+            record: Mutex::new(record),
             asked: Mutex::default(),
             events: Mutex::default(),
             told_faults: Mutex::default(),
@@ -86,6 +90,10 @@ impl Core {
 
     pub(super) fn live(&self) -> MutexGuard<'_, Live> {
         lock(&self.live)
+    }
+
+    pub(super) fn record(&self) -> MutexGuard<'_, Record> {
+        lock(&self.record)
     }
 
     pub(super) fn note(&self, service: &str, args: Value) {

@@ -73,8 +73,12 @@ mod fault;
 mod frame;
 mod hooks;
 mod host;
+mod interruption;
 mod live;
 mod loaded;
+mod record;
+#[cfg(test)]
+mod record_tests;
 mod registrations;
 mod round;
 mod run;
