@@ -10,13 +10,14 @@ mod live;
 mod loaded;
 mod model;
 mod prompt;
+mod record;
 mod recording;
 mod rules;
+mod store;
 mod toolbox;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use futures::future::BoxFuture;
 use mod_interface::types::{
     AgentState, CommandOutcome, EventPayload, Message, MessageSource, NoticeLevel, PermissionMode,
     SessionChange, SessionEndReason, SessionStartSource,
@@ -24,13 +25,15 @@ use mod_interface::types::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agent::{self, Agent, BoxError, Commit, LiveMode, RunOutcome},
+    agent::{self, Agent, LiveMode, RunOutcome},
     events::EventBus,
     hooks::{HookRunner, Mods, Scope},
     mod_host::{LoadError, LoadWarning, ModCommand, ModHost},
     providers::ProvidersError,
-    session::{self, Session},
+    session,
 };
+
+use store::Store;
 
 pub use access::ModelAccess;
 pub use builder::HarnessBuilder;
@@ -88,7 +91,7 @@ pub struct Harness {
     agent: Agent,
     /// `None` while a prompt runs, so that the run alone owns the conversation and appends to it in place.
     state: tokio::sync::Mutex<Option<AgentState>>,
-    session: Arc<tokio::sync::Mutex<Session>>,
+    store: Arc<Store>,
     cwd: Arc<Path>,
     mods: Arc<ModHost>,
     warnings: Vec<LoadWarning>,
@@ -155,6 +158,7 @@ impl Harness {
                 return prompted;
             }
         };
+        let (state, _running) = self.store.begin(state);
         let outcome = self.agent.run(state, Some(message), cancel).await;
         *slot = Some(outcome.state.clone());
         Prompted::Ran(Box::new(outcome))
@@ -218,6 +222,9 @@ impl Harness {
         let hooks = self.hooks(self.cancel.child_token());
         hooks.round(self.mods.handlers(), 0).on_session(&state, SessionChange::End(reason)).await;
         self.mods.report_repeated_faults(&self.bus.main());
+        if let Err(error) = Arc::clone(&self.store).sync().await {
+            self.bus.main().notice(NoticeLevel::Warning, error.to_string());
+        }
         self.bus.main().emit(EventPayload::SessionShutdown { reason });
         let untold = self.bus.settle(LISTENERS).await;
         if untold > 0 {
@@ -241,30 +248,16 @@ impl Harness {
         slot.insert(state).clone()
     }
 
-    /// The state; after a prompt that was dropped, that of the last commit.
+    /// The state; after a prompt that was dropped, and where the session went elsewhere, that of the last commit.
     async fn take(&self, slot: &mut Option<AgentState>) -> AgentState {
         match slot.take() {
-            Some(state) => state,
-            None => self.session.lock().await.state(),
+            Some(state) => self.store.current(state),
+            None => self.store.state().await,
         }
     }
 
     /// Hooks outside of a run.
     fn hooks(&self, cancel: CancellationToken) -> HookRunner {
         HookRunner::new(Arc::new(Scope::new(self.bus.main(), cancel, Arc::clone(&self.cwd))))
-    }
-}
-
-/// Commits to the session's record. Writing and syncing block, so they are done beside the runtime. A commit
-/// that has begun comes to its end, also when the run is dropped: who looks at the session waits for it.
-struct Recorded(Arc<tokio::sync::Mutex<Session>>);
-
-impl Commit for Recorded {
-    fn commit<'a>(&'a self, state: &'a AgentState) -> BoxFuture<'a, Result<(), BoxError>> {
-        let (session, state) = (Arc::clone(&self.0), state.clone());
-        Box::pin(async move {
-            let mut session = session.lock_owned().await;
-            Ok(tokio::task::spawn_blocking(move || session.commit(&state)).await??)
-        })
     }
 }

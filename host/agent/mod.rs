@@ -96,6 +96,11 @@ pub trait Commit: Send + Sync {
     /// Makes `state` durable. Called once per completed turn; the run goes on when it is done, and ends
     /// with `run_error` when it fails. It is never cut short.
     fn commit<'a>(&'a self, state: &'a AgentState) -> BoxFuture<'a, Result<(), BoxError>>;
+
+    /// What was said to the model beside the conversation and is not in `state`: appended to it before each round.
+    fn unsaid(&self, _state: &AgentState) -> Vec<Arc<Message>> {
+        Vec::new()
+    }
 }
 
 /// Why something that the agent was given failed.

@@ -84,6 +84,7 @@ impl<'a> Run<'a> {
         self.unless_interrupted()?;
         self.turn_number += 1;
         let turn_number = self.turn_number;
+        self.config.commit.unsaid(&self.state).into_iter().for_each(|message| self.state.push(message));
         let round = self.hooks.round(self.config.mods.handlers(), turn_number);
         round.on_turn_start(&mut self.state).await;
         self.emit(EventPayload::TurnStart { turn_number });

@@ -2,6 +2,7 @@
 //!
 //! - `provider-openai`: the providers `openai` and `openai-responses`.
 //! - `provider-anthropic`: the provider `anthropic`.
+//! - `titling`: names a session after the first line that a person said in it. It observes, and has no hook.
 //!
 //! Each is turned off by its name in `mods.disabled`. How their models are reached comes as their options `base-url`
 //! and `api-key`, which the harness sets and `--mod-option` can set too. `empty` is what `cmd mods bench` measures
@@ -9,6 +10,7 @@
 
 mod empty;
 mod forward;
+mod titling;
 
 use std::sync::Arc;
 
@@ -22,6 +24,8 @@ use crate::providers::{Access, anthropic, openai};
 pub(crate) const OPENAI: &str = "provider-openai";
 /// The mod of Anthropic's API.
 pub(crate) const ANTHROPIC: &str = "provider-anthropic";
+/// The mod that names sessions.
+const TITLING: &str = "titling";
 /// The option of the address.
 pub(crate) const BASE_URL: &str = "base-url";
 /// The option of the key.
@@ -32,6 +36,7 @@ pub(crate) fn roots() -> Vec<(&'static str, ModRootRef)> {
     vec![
         (OPENAI, builtin_mod!(OPENAI, provider_openai)),
         (ANTHROPIC, builtin_mod!(ANTHROPIC, provider_anthropic)),
+        (TITLING, builtin_mod!(TITLING, titling::titling)),
     ]
 }
 

@@ -9,7 +9,7 @@ use mod_interface::types::{NoticeLevel, PermissionMode};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Error, Harness, Recorded,
+    Error, Harness,
     access::{ModelAccess, is_known, note_turned_off},
     agent_tool::AgentTool,
     live::LiveSession,
@@ -18,6 +18,7 @@ use super::{
     prompt::system_prompt,
     recording::Recording,
     rules,
+    store::{Recorded, Store},
     toolbox::Tools,
 };
 use crate::{
@@ -239,7 +240,7 @@ impl HarnessBuilder {
         }
         let session = self.record.begin(&places)?;
         let (id, state) = (Arc::clone(session.id()), session.state());
-        let session = Arc::new(tokio::sync::Mutex::new(session));
+        let store = Arc::new(Store::new(session));
         let cwd: Arc<std::path::Path> = places.cwd.as_path().into();
         let prompt_cwd = Arc::clone(&cwd);
         let config = Arc::new(AgentConfig {
@@ -251,7 +252,7 @@ impl HarnessBuilder {
             mods: Arc::clone(&mods) as _,
             permissions: Arc::new(permissions),
             queue: Arc::new(MessageQueue::default()),
-            commit: Arc::new(Recorded(Arc::clone(&session))),
+            commit: Arc::new(Recorded(Arc::clone(&store))),
             system_prompt: Arc::new(move |_, mode| system_prompt(&prompt_cwd, mode)),
             max_turns: self.max_turns.or(self.settings.max_turns),
             tool_execution: match self.settings.tool_execution {
@@ -260,12 +261,12 @@ impl HarnessBuilder {
             },
         });
         subagents.bind(&config, &id);
-        let live: Arc<dyn Live> = Arc::new(LiveSession::of(&config));
+        let live: Arc<dyn Live> = Arc::new(LiveSession::of(&config, Arc::clone(&store)));
         let mode = Arc::clone(config.permissions.mode());
         let harness = Harness {
             agent: Agent::new(config),
             state: tokio::sync::Mutex::new(Some(state)),
-            session,
+            store,
             cwd,
             mods,
             warnings: loaded,

@@ -2,9 +2,10 @@ use std::sync::Arc;
 
 use mod_interface::types::{DeliverAs, Effort};
 
+use super::store::Store;
 use crate::{
     agent::{AgentConfig, Delivery, MessageQueue, Model, ModelChoice, Sender},
-    mod_host::Live,
+    mod_host::{Live, SessionRecord},
 };
 
 /// What mods can change of a session. It does not hold the mods: they hold it.
@@ -12,12 +13,13 @@ pub(super) struct LiveSession {
     model: Arc<dyn Model>,
     choice: Arc<ModelChoice>,
     queue: Arc<MessageQueue>,
+    pub(super) store: Arc<Store>,
 }
 
 impl LiveSession {
-    pub(super) fn of(config: &AgentConfig) -> Self {
+    pub(super) fn of(config: &AgentConfig, store: Arc<Store>) -> Self {
         let AgentConfig { model, choice, queue, .. } = config;
-        Self { model: Arc::clone(model), choice: Arc::clone(choice), queue: Arc::clone(queue) }
+        Self { model: Arc::clone(model), choice: Arc::clone(choice), queue: Arc::clone(queue), store }
     }
 }
 
@@ -43,5 +45,9 @@ impl Live for LiveSession {
 
     fn set_effort(&self, effort: Option<Effort>) {
         self.choice.set_effort(effort);
+    }
+
+    fn record(&self) -> &dyn SessionRecord {
+        self
     }
 }

@@ -13,7 +13,9 @@ mod conversation;
 
 pub(crate) use conversation::told;
 
-use super::{Handlers, HookAnswer, HookFault, HookHandler, HookInput, HookResult, LaterAnswer, Mods};
+use super::{
+    Handlers, HookAnswer, HookFault, HookHandler, HookInput, HookResult, LaterAnswer, Mods, Subject,
+};
 use crate::events::EventBus;
 
 /// What happened, one line each, in order.
@@ -40,7 +42,7 @@ impl Log {
 }
 
 /// Says which agent a line is about, where it is not the main one.
-fn of(agent_id: &str) -> String {
+pub(crate) fn of(agent_id: &str) -> String {
     if agent_id == MAIN_AGENT { String::new() } else { format!("[{agent_id}] ") }
 }
 
@@ -108,7 +110,7 @@ fn line_of(event: &EventPayload) -> String {
 
 type Answerer = Box<dyn Fn(&Arc<HookInput>) -> HookAnswer + Send + Sync>;
 
-/// A mod made of closures. Each call of a hook is a line in the log.
+/// A mod made of closures. Each call of a hook is a line in the log, with the tool call that it is about.
 pub(crate) struct FakeMod {
     id: String,
     answerers: BTreeMap<Hook, Answerer>,
@@ -190,18 +192,28 @@ impl HookHandler for FakeMod {
 
     fn call(&self, input: Arc<HookInput>) -> (HookAnswer, Option<Arc<HookInput>>) {
         let agent = of(input.scope.emitter.agent_id());
-        self.log.add(format!("{agent}◆ {} {}", self.id, input.hook));
+        let call = match &input.subject {
+            Subject::ToolCall(call) | Subject::ToolResult { call, .. } => format!(" {}", call.id),
+            _ => String::new(),
+        };
+        self.log.add(format!("{agent}◆ {} {}{call}", self.id, input.hook));
         (self.answerers[&input.hook](&input), Some(input))
     }
 }
 
 /// Mods that may be swapped between rounds.
 #[derive(Default)]
-pub(crate) struct FakeMods(pub(crate) Mutex<Arc<Handlers>>);
+pub(crate) struct FakeMods {
+    pub(crate) now: Mutex<Arc<Handlers>>,
+    /// Those that were given out, each time that they were asked for.
+    pub(crate) given: Mutex<Vec<Arc<Handlers>>>,
+}
 
 impl Mods for FakeMods {
     fn handlers(&self) -> Arc<Handlers> {
-        Arc::clone(&self.0.lock().unwrap())
+        let now = Arc::clone(&self.now.lock().unwrap());
+        self.given.lock().unwrap().push(Arc::clone(&now));
+        now
     }
 }
 

@@ -94,8 +94,29 @@ impl Panel<'_> {
         self.chain(value, see, take, skip).await
     }
 
-    /// Asks every handler the same, and collects what they say.
-    pub(super) async fn collect<T>(
+    /// Asks every handler the same, and joins what they say, where it is not empty, with an empty line.
+    pub(super) async fn join(
+        &self,
+        see: impl Fn() -> HookInput,
+        read: impl FnMut(HookOutcome) -> Result<String, HookFault>,
+    ) -> Option<String> {
+        let mut texts = self.collect(see, read).await;
+        texts.retain(|text| !text.is_empty());
+        (!texts.is_empty()).then(|| texts.join("\n\n"))
+    }
+
+    /// Asks every handler the same, and lays each answer over `value`: `over(earlier, later)`.
+    pub(super) async fn last_wins<V>(
+        &self,
+        value: V,
+        see: impl Fn() -> HookInput,
+        read: impl FnMut(HookOutcome) -> Result<V, HookFault>,
+        over: impl Fn(V, V) -> V,
+    ) -> V {
+        self.collect(see, read).await.into_iter().fold(value, over)
+    }
+
+    async fn collect<T>(
         &self,
         see: impl Fn() -> HookInput,
         mut read: impl FnMut(HookOutcome) -> Result<T, HookFault>,

@@ -78,9 +78,7 @@ impl Round<'_> {
             HookOutcome::AppendSystemPrompt(text) => check::text(&text).map(|()| text),
             other => Err(misplaced(&other)),
         };
-        let mut texts = panel.collect(|| panel.input(state, Subject::None), read).await;
-        texts.retain(|text| !text.is_empty());
-        (!texts.is_empty()).then(|| texts.join("\n\n"))
+        panel.join(|| panel.input(state, Subject::None), read).await
     }
 
     /// Chains the input of a call through every mod, until one blocks the call. A fault is no opinion,
@@ -166,12 +164,11 @@ impl Round<'_> {
             }
             other => Err(misplaced(&other)),
         };
-        let later_wins = |earlier: NextTurn, later: NextTurn| NextTurn {
+        let over = |earlier: NextTurn, later: NextTurn| NextTurn {
             model: later.model.or(earlier.model),
             effort: later.effort.or(earlier.effort),
         };
-        let changes = panel.collect(|| panel.input(state, Subject::None), read).await;
-        changes.into_iter().fold(so_far, later_wins)
+        panel.last_wins(so_far, || panel.input(state, Subject::None), read, over).await
     }
 
     /// Tells every mod how the run ended, and waits for each; after an interruption too, for a short while.

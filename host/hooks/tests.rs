@@ -31,7 +31,7 @@ fn sent(prompt: &str) -> InputVerdict {
 }
 
 #[tokio::test(start_paused = true)]
-async fn transform_input_chains_and_a_failing_mod_swallows_no_prompt() {
+async fn decision_35_transform_input_chains_and_a_failing_mod_swallows_no_prompt() {
     let log = Log::default();
     let shout = FakeMod::new(&log, "shout").on(Hook::TransformInput, |input| {
         let Subject::Prompt(prompt) = &input.subject else { panic!("no prompt") };
@@ -49,7 +49,7 @@ async fn transform_input_chains_and_a_failing_mod_swallows_no_prompt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handled_prompt_ends_the_chain() {
+async fn decision_35_a_handled_prompt_ends_the_chain() {
     let log = Log::default();
     let mods = [
         transforming(&log, "a", TransformInput::Handled { message: Some("done".into()) }),
@@ -61,7 +61,7 @@ async fn a_handled_prompt_ends_the_chain() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn session_hooks_are_told_how_and_awaited() {
+async fn decision_34_session_hooks_are_told_how_and_awaited() {
     let log = Log::default();
     let changes =
         [SessionChange::Start(SessionStartSource::Resume), SessionChange::End(SessionEndReason::Shutdown)];
@@ -172,7 +172,7 @@ fn nested(depth: usize) -> Value {
 }
 
 #[test]
-fn json_is_bounded_in_depth_and_size() {
+fn decision_28_json_is_bounded_in_depth_and_size() {
     assert_eq!(error(check::mod_state(&nested(64))), "fine");
     assert_eq!(
         error(check::mod_state(&nested(65))),
@@ -191,7 +191,7 @@ fn json_is_bounded_in_depth_and_size() {
 }
 
 #[test]
-fn content_is_bounded_in_kind_and_size() {
+fn decision_28_content_is_bounded_in_kind_and_size() {
     let image = |bytes: usize| ContentBlock::Image {
         source: ImageSource { media_type: "image/png".into(), data: "x".repeat(bytes) },
     };
@@ -207,7 +207,7 @@ fn content_is_bounded_in_kind_and_size() {
 }
 
 #[test]
-fn edits_are_checked_against_the_list_as_it_will_stand() {
+fn decision_28_edits_are_checked_against_the_list_as_it_will_stand() {
     let message = Message::user("x");
     let append = || MessageEdit::Append { message: message.clone() };
     let insert = |index| MessageEdit::Insert { index, message: message.clone() };
@@ -238,7 +238,7 @@ fn edits_are_checked_against_the_list_as_it_will_stand() {
 }
 
 #[test]
-fn messages_in_edits_are_checked_whole() {
+fn decision_28_messages_in_edits_are_checked_whole() {
     let append = |message| error(check::edits(&[MessageEdit::Append { message }], 0));
     let of = |role, content| Message { role, ..Message::assistant(content) };
     let call = |input| ContentBlock::ToolUse { id: "1".into(), name: "t".into(), input };
@@ -265,7 +265,7 @@ fn messages_in_edits_are_checked_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_block_with_a_reason_that_is_too_large_is_a_fault_and_blocks_nothing() {
+async fn decision_28_a_block_with_a_reason_that_is_too_large_is_a_fault_and_blocks_nothing() {
     let log = Log::default();
     let blocks = FakeMod::new(&log, "a").on(Hook::BeforeToolCall, |_| {
         let reason = "x".repeat((16 << 20) + 1);

@@ -2,10 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use mod_interface::abi::{Frame, OwnFrame};
+use futures::future::{BoxFuture, ready};
+use mod_interface::{
+    abi::{Frame, OwnFrame},
+    types::{CustomMessage, Message, Navigation, SessionInfo, TreeNode},
+};
+use serde_json::Value;
 
 use super::{
-    Core, ModHostConfig,
+    Core, ModHostConfig, SessionRecord,
     frame::{ModFrame, Question},
     identity::ModIdentity,
 };
@@ -41,5 +46,48 @@ impl World {
     /// What a service that answers later says to a factory.
     pub(crate) async fn later(&self, service: &str, args: &str) -> Result<String, String> {
         self.frame(Question::Factory).call(service, args).await
+    }
+}
+
+/// A record in which nothing is, and nothing can be written.
+pub(crate) struct NoRecord;
+
+const FULL: &str = "the disk is full";
+
+impl SessionRecord for NoRecord {
+    fn append_custom(&self, _: &str, _: &str, _: Value) -> Result<String, String> {
+        Err(FULL.to_owned())
+    }
+
+    fn append_custom_message(&self, _: &str, _: CustomMessage) -> Result<(String, Message), String> {
+        Err(FULL.to_owned())
+    }
+
+    fn custom_entries(&self, _: &str, _: &str) -> Vec<(String, Arc<Value>)> {
+        Vec::new()
+    }
+
+    fn info(&self) -> SessionInfo {
+        SessionInfo::default()
+    }
+
+    fn set_name(&self, _: &str) -> Result<Option<String>, String> {
+        Err(FULL.to_owned())
+    }
+
+    fn tree(&self) -> Vec<TreeNode> {
+        Vec::new()
+    }
+
+    fn leaf_id(&self) -> String {
+        String::new()
+    }
+
+    fn set_label(&self, _: &str, _: &str) -> Result<(), String> {
+        Err(FULL.to_owned())
+    }
+
+    fn navigate(&self, _: Navigation) -> BoxFuture<'static, Result<(), String>> {
+        Box::pin(ready(Err(FULL.to_owned())))
     }
 }

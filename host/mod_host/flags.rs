@@ -28,7 +28,19 @@ pub(crate) struct FlagSpec {
 #[serde(rename_all = "lowercase")]
 enum FlagKind {
     Boolean,
+    Number,
     String,
+}
+
+impl FlagKind {
+    /// What its values are, for people.
+    fn values(self) -> &'static str {
+        match self {
+            Self::Boolean => "true or false",
+            Self::Number => "a whole number from 0",
+            Self::String => "a text",
+        }
+    }
 }
 
 impl FlagSpec {
@@ -40,18 +52,24 @@ impl FlagSpec {
                 self.name
             ));
         }
-        match (self.kind, &self.default) {
-            (_, None)
-            | (FlagKind::Boolean, Some(Value::Bool(_)))
-            | (FlagKind::String, Some(Value::String(_))) => Ok(()),
-            (kind, Some(other)) => {
-                Err(format!("the default of a {kind:?} flag is one too, got: {other}").to_lowercase())
-            }
+        let Some(default) = &self.default else { return Ok(()) };
+        let is_one = match self.kind {
+            FlagKind::Boolean => default.is_boolean(),
+            FlagKind::Number => default.is_u64(),
+            FlagKind::String => default.is_string(),
+        };
+        if is_one {
+            return Ok(());
         }
+        Err(format!("the default of a {:?} flag is one too, got: {default}", self.kind).to_lowercase())
     }
 
     fn takes(&self, value: &str) -> bool {
-        self.kind == FlagKind::String || matches!(value, "true" | "false")
+        match self.kind {
+            FlagKind::Boolean => matches!(value, "true" | "false"),
+            FlagKind::Number => value.parse::<u64>().is_ok(),
+            FlagKind::String => true,
+        }
     }
 
     fn default_text(&self) -> Option<String> {
@@ -104,8 +122,9 @@ impl Core {
             Some((key, value)) => {
                 let what = flag.description.as_ref().map(|what| format!(" ({what})")).unwrap_or_default();
                 Err(format!(
-                    "this flag of {}{what} is true or false, got: --mod-option {key}={value}",
-                    owner.id
+                    "this flag of {}{what} is {}, got: --mod-option {key}={value}",
+                    owner.id,
+                    flag.kind.values()
                 ))
             }
         }

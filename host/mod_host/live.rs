@@ -6,10 +6,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use mod_interface::types::{DeliverAs, Effort};
+use mod_interface::types::{DeliverAs, Effort, EventPayload};
 use serde::Deserialize;
 
-use super::{Core, HARNESS_GONE, identity::ModIdentity, screen::Entry};
+use super::{Core, HARNESS_GONE, identity::ModIdentity, record::SessionRecord, screen::Entry};
 
 /// How much is kept for a session that is not there yet: calls, and bytes of their texts.
 const MAX_KEPT: usize = 1024;
@@ -31,6 +31,9 @@ pub trait Live: Send + Sync {
 
     /// Takes another effort, or goes back to the model's own default.
     fn set_effort(&self, effort: Option<Effort>);
+
+    /// Its record.
+    fn record(&self) -> &dyn SessionRecord;
 }
 
 /// One thing that a mod asks.
@@ -38,13 +41,14 @@ pub(crate) enum Order {
     Message(String, DeliverAs),
     Model(String),
     Effort(Option<Effort>),
+    Name(String),
     Entry(Entry),
 }
 
 impl Order {
     fn size(&self) -> usize {
         match self {
-            Self::Message(text, _) | Self::Model(text) => text.len(),
+            Self::Message(text, _) | Self::Model(text) | Self::Name(text) => text.len(),
             Self::Effort(_) => 0,
             Self::Entry(entry) => entry.size(),
         }
@@ -112,6 +116,10 @@ impl Orders {
         next
     }
 
+    pub(super) fn session(&self) -> Option<Arc<dyn Live>> {
+        self.given().session.clone()
+    }
+
     /// Lets go of the session, which may lead back to the mods.
     pub(super) fn unbind(&self) {
         let left = std::mem::take(&mut *self.given());
@@ -163,6 +171,14 @@ impl Core {
             Order::Entry(entry) => self.show_entry(entry),
             Order::Effort(effort) => session.set_effort(effort),
             Order::Model(model) => self.tell_refused(owner, "set_model", session.set_model(&model)),
+            Order::Name(name) => {
+                let named = session.record().set_name(&name).map(|title| {
+                    if let Some(title) = title {
+                        self.bus.main().emit(EventPayload::SessionTitled { title });
+                    }
+                });
+                self.tell_refused(owner, "set_session_name", named);
+            }
         }
     }
 }

@@ -8,7 +8,7 @@
 //! * `listener` is told something synchronously: `observers` of events, and `channels` between mods.
 //! * `screen` is what they show: entries, status texts, widgets.
 //! * `registrations` keeps what mods registered, in registration order.
-//! * `live` is what they ask of the session that goes on, and keeps it until there is one.
+//! * `live` is what they ask of the session that goes on, and keeps it until there is one; `record` its record.
 //! * `journal` and `watchdog` know which mod runs now; `timing` what the hooks took, where that was asked for.
 //!
 //! One bad mod never stops the others, and never leaves anything registered. No library is unloaded.
@@ -43,6 +43,7 @@ mod observers;
 mod options;
 mod plan;
 mod provider;
+mod record;
 mod registrations;
 mod screen;
 mod services;
@@ -75,6 +76,7 @@ pub use self::{
     live::Live,
     load::host_facts,
     plan::{Code, Expected, LeftOut, Lookup, Origin, Plan, Planned},
+    record::SessionRecord,
     timing::HookTiming,
     trial::{Trial, trials},
     trust::{ProjectMods, project_hashes},
@@ -225,7 +227,7 @@ impl ModHost {
         let (off, planned): (Vec<_>, Vec<_>) =
             plan.mods.into_iter().partition(|planned| planned.name().is_some_and(&disabled));
         turned_off.extend(off.into_iter().filter_map(|it| Some((it.name()?.to_owned(), it.origin))));
-        if planned.iter().any(|planned| matches!(planned.code, Code::Library { .. })) {
+        if !planned.is_empty() {
             self.watched.call_once(|| watchdog::start(&self.core));
         }
         let mut ready = pin!(in_order(planned, Ready::new));

@@ -10,7 +10,11 @@ use mod_interface::{
 };
 
 use super::*;
-use crate::mod_host::{fixture::World, live::Live};
+use crate::mod_host::{
+    SessionRecord,
+    fixture::{NoRecord, World},
+    live::Live,
+};
 
 /// A provider that pushes these, whatever the host says to it, and then answers with this JSON.
 struct Pushes(Vec<String>, Option<String>);
@@ -189,6 +193,10 @@ impl Live for Session {
     }
 
     fn set_effort(&self, _: Option<Effort>) {}
+
+    fn record(&self) -> &dyn SessionRecord {
+        &NoRecord
+    }
 }
 
 #[tokio::test]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use mod_interface::{
     abi::{Callable, OwnFrame, Reply, decode_lines},
-    types::Placement,
+    types::{CustomMessage, Placement},
 };
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     Core,
@@ -137,10 +137,22 @@ impl Core {
         if !self.ui.interactive() {
             return;
         }
-        let Entry { custom_type, data } = entry;
-        let as_json = format!("{data:#}");
+        let as_json = format!("{:#}", entry.data);
+        self.show(entry, &as_json);
+    }
+
+    /// Shows what a mod says to the model: what its renderer draws of text and details, or its text.
+    pub(super) fn show_message(self: &Arc<Self>, said: CustomMessage) {
+        if self.ui.interactive() {
+            let CustomMessage { custom_type, content, details, .. } = said;
+            let data = json!({ "content": content, "details": details });
+            self.show(Entry { custom_type, data }, &content);
+        }
+    }
+
+    fn show(self: &Arc<Self>, Entry { custom_type, data }: Entry, undrawn: &str) {
         let drawn = self.registrations().renderer(&custom_type).and_then(|it| it.lines(self, data));
-        let lines = drawn.unwrap_or_else(|| as_json.lines().map(str::to_owned).collect());
+        let lines = drawn.unwrap_or_else(|| undrawn.lines().map(str::to_owned).collect());
         self.ui.show_entry(&custom_type, &lines);
     }
 
@@ -162,7 +174,7 @@ fn printable(line: &str) -> String {
     line.trim_end_matches('\r').replace(|c: char| c.is_control() && c != '\u{1b}', " ")
 }
 
-fn check_type(custom_type: &str) -> Result<(), String> {
+pub(super) fn check_type(custom_type: &str) -> Result<(), String> {
     if custom_type.trim().is_empty() || custom_type.len() > MAX_TYPE {
         return Err(format!("the type of an entry has 1 to {MAX_TYPE} bytes, got: {custom_type:?}"));
     }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Core, HARNESS_GONE, channels, channels::Channel, clock::Wait, commands::ModCommand, emit,
     frame::Question, hook_adapter::HookAdapter, identity::ModIdentity, live::Message, live::Order,
-    observers::Observer, provider, provider::ModProvider, screen::Entry, tool::ModTool,
+    observers::Observer, provider, provider::ModProvider, record, screen::Entry, tool::ModTool,
 };
 use crate::{
     events::Emitter,
@@ -36,7 +36,7 @@ pub(crate) struct Asker {
     pub(crate) question: Question,
 }
 
-type Answer = Result<String, String>;
+pub(super) type Answer = Result<String, String>;
 
 impl Asker {
     /// Raises events under the agent that the mod was asked about.
@@ -135,6 +135,7 @@ pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
         }
         "ui.notify" => parse(service, args)
             .map(|text: Text| asker.emitter().notice(NoticeLevel::Info, cut(text.message))),
+        "ui.interactive" => return Ok(core.ui.interactive().to_string()),
         "emit" => parse(service, args)
             .and_then(|event| emit::emit(asker, event))
             .inspect_err(|refused| emit::refuse(asker, refused)),
@@ -156,6 +157,9 @@ pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
         "set_effort" => {
             parse(service, args).and_then(|it: NewEffort| core.order(&asker.owner, Order::Effort(it.effort)))
         }
+        "set_session_name" => {
+            parse(service, args).and_then(|it: Name| core.order(&asker.owner, Order::Name(it.name)))
+        }
         "show_entry" => parse(service, args)
             .and_then(Entry::check)
             .and_then(|entry| core.order(&asker.owner, Order::Entry(entry))),
@@ -175,7 +179,7 @@ pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
         }
         "model.push" => return Ok(provider::asked(asker)?.push_now(bounded(service, args)?)?.to_string()),
         "progress" => parse(service, args).and_then(|text: Text| progress(asker, &cut(text.message))),
-        _ => Err(unknown(service)),
+        _ => return record::now(asker, service, args),
     }?;
     Ok("null".to_owned())
 }
@@ -214,7 +218,7 @@ pub(crate) fn later(
         }
         // The mod's clock runs on: to wait for this is its own doing.
         "interrupted" => return Ok(Box::pin(interrupted(asker.interruption(), asker.core.shutdown.clone()))),
-        _ => return Err(unknown(service)),
+        _ => record::later(&asker, service, args)?,
     };
     let task = AbortOnDrop(asker.core.runtime.spawn(async move {
         let answer = work.await;
@@ -305,7 +309,7 @@ pub(crate) fn add_hooks(asker: &Asker, spec: &str, hooks: HookObject) -> Result<
     asker.core.add_hooks(&asker.owner, Arc::new(adapter))
 }
 
-fn parse<T: DeserializeOwned>(service: &str, args: &str) -> Result<T, String> {
+pub(super) fn parse<T: DeserializeOwned>(service: &str, args: &str) -> Result<T, String> {
     serde_json::from_str(bounded(service, args)?)
         .map_err(|error| format!("bad arguments for {service}: {error}"))
 }
@@ -326,7 +330,7 @@ pub(super) fn cut(text: String) -> String {
     if end == text.len() { text } else { format!("{}… [{} bytes cut]", &text[..end], text.len() - end) }
 }
 
-fn unknown(service: &str) -> String {
+pub(super) fn unknown(service: &str) -> String {
     format!("this host (interface {}) has no service: {service}", interface())
 }
 

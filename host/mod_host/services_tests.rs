@@ -221,9 +221,10 @@ async fn what_is_asked_of_a_session_that_never_comes_is_bounded_and_nonsense_is_
     );
     let effort = refused("set_effort", r#"{"effort":"huge"}"#);
     assert!(effort.starts_with("bad arguments for set_effort: unknown variant `huge`"), "{effort}");
-    let kind = refused("flag.add", r#"{"name":"x","type":"number"}"#);
-    assert!(kind.starts_with("bad arguments for flag.add: unknown variant `number`"), "{kind}");
+    let kind = refused("flag.add", r#"{"name":"x","type":"list"}"#);
+    assert!(kind.starts_with("bad arguments for flag.add: unknown variant `list`"), "{kind}");
     // Told, and not active.
+    assert_eq!(world.now("flag.add", r#"{"name":"x","type":"number","default":-1}"#), Ok("0".to_owned()));
     assert_eq!(world.now("flag.add", r#"{"name":"x","type":"boolean","default":"yes"}"#), Ok("0".to_owned()));
     assert_eq!(world.now("ui.set_status", r#"{"text":null}"#), Ok("0".to_owned()));
     assert!(refused("show_entry", r#"{"customType":" ","data":1}"#).starts_with("the type of an entry"));

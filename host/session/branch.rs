@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, sync::Arc};
 
-use mod_interface::types::{AgentState, Message};
+use mod_interface::types::{AgentState, Message, MessageSource};
 use serde_json::Value;
 
 use super::entry::Body;
@@ -11,6 +11,10 @@ use super::entry::Body;
 pub(super) struct Branch {
     messages: Vec<Arc<Message>>,
     mod_state: Arc<BTreeMap<String, Value>>,
+    /// What mods said to the model, and is in no message yet.
+    unsaid: Vec<Arc<Message>>,
+    /// Where the entries are that mods keep, by owner and type, in the order of the file.
+    custom: BTreeMap<(String, String), Vec<usize>>,
 }
 
 /// What a state has that the record has not.
@@ -28,24 +32,39 @@ impl Branch {
     /// Compares the record with `state`. Messages are compared by pointer first, which is all that it
     /// takes for those that nobody touched.
     pub(super) fn change_to<'a>(&self, state: &'a AgentState) -> Change<'a> {
-        let pairs = self.messages.iter().zip(state.messages.iter());
-        let keep = pairs.take_while(|(ours, theirs)| Arc::ptr_eq(ours, theirs) || ours == theirs).count();
+        let keep = self.shared_with(state);
         let (mod_state, removed) = changed_slots(&self.mod_state, &state.mod_state);
         let rewrites = keep < self.messages.len();
         Change { keep, rewrites, messages: &state.messages[keep..], mod_state, removed }
+    }
+
+    /// How many of the recorded messages `state` begins with.
+    fn shared_with(&self, state: &AgentState) -> usize {
+        let pairs = self.messages.iter().zip(state.messages.iter());
+        pairs.take_while(|(ours, theirs)| Arc::ptr_eq(ours, theirs) || ours == theirs).count()
     }
 
     /// Takes over what [`Branch::change_to`] found.
     pub(super) fn advance(&mut self, keep: usize, state: &AgentState) {
         self.messages.truncate(keep);
         self.messages.extend_from_slice(&state.messages[keep..]);
+        said(&mut self.unsaid, &state.messages[keep..]);
         self.mod_state = Arc::clone(&state.mod_state);
     }
 
-    /// Takes over an entry, as a file has it.
-    pub(super) fn apply(&mut self, body: &Body) {
+    /// Takes over the entry at `index`, as a file has it.
+    pub(super) fn apply(&mut self, index: usize, body: &Body) {
         match body {
-            Body::Message { message } => self.messages.push(Arc::clone(message)),
+            Body::Message { message } => {
+                said(&mut self.unsaid, std::slice::from_ref(message));
+                self.messages.push(Arc::clone(message));
+            }
+            Body::Custom { owner, custom_type, .. } => {
+                self.custom.entry((owner.clone(), custom_type.clone())).or_default().push(index);
+            }
+            Body::CustomMessage { content, .. } => {
+                self.unsaid.push(Arc::new(Message::user_from(MessageSource::Mod, content.as_str())));
+            }
             Body::Rewrite { keep } => self.messages.truncate(*keep),
             Body::Commit { mod_state, removed } if mod_state.is_empty() && removed.is_empty() => {}
             Body::Commit { mod_state, removed } => {
@@ -55,6 +74,24 @@ impl Branch {
             }
             Body::Leaf { .. } | Body::Label { .. } | Body::SessionInfo { .. } | Body::Other => {}
         }
+    }
+
+    /// What mods said to the model, and neither the record nor `state` has as a message.
+    pub(super) fn unsaid_in(&self, state: &AgentState) -> Vec<Arc<Message>> {
+        let mut unsaid = self.unsaid.clone();
+        if !unsaid.is_empty() {
+            said(&mut unsaid, &state.messages[self.shared_with(state)..]);
+        }
+        unsaid
+    }
+
+    pub(super) fn unsaid(&self) -> &[Arc<Message>] {
+        &self.unsaid
+    }
+
+    /// Where the entries of this owner and type are.
+    pub(super) fn custom(&self, owner: &str, custom_type: &str) -> &[usize] {
+        self.custom.get(&(owner.to_owned(), custom_type.to_owned())).map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn messages(&self) -> &[Arc<Message>] {
@@ -83,6 +120,16 @@ impl Change<'_> {
         let messages = self.messages.iter().map(|message| Body::Message { message: Arc::clone(message) });
         let commit = Body::Commit { mod_state: self.mod_state.clone(), removed: self.removed.clone() };
         rewrite.into_iter().chain(messages).chain([commit])
+    }
+}
+
+/// Takes out of `unsaid` what new messages say, each once. They are told apart by what they say: a mod that puts one
+/// into the state itself hands back a copy.
+fn said(unsaid: &mut Vec<Arc<Message>>, messages: &[Arc<Message>]) {
+    for message in messages {
+        if let Some(at) = unsaid.iter().position(|unsaid| unsaid == message) {
+            unsaid.remove(at);
+        }
     }
 }
 

@@ -97,6 +97,29 @@ pub(super) enum Body {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         removed: Vec<String>,
     },
+    /// What a mod keeps for itself. The model never sees it.
+    Custom {
+        /// The mod's id.
+        owner: String,
+        /// What it is to the mod.
+        custom_type: String,
+        /// What is kept.
+        data: Arc<Value>,
+    },
+    /// What a mod says to the model beside the conversation. It becomes a message of it in a turn that follows.
+    CustomMessage {
+        /// The mod's id.
+        owner: String,
+        /// What it is to the mod.
+        custom_type: String,
+        /// What is said.
+        content: String,
+        /// Whether people see it too.
+        display: bool,
+        /// What the mod keeps with it.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        details: Value,
+    },
     /// The session goes on from another node of its tree.
     Leaf {
         /// The node.
@@ -134,7 +157,9 @@ impl Body {
     pub(super) fn standing(&self) -> Standing {
         match self {
             Self::Message { .. } | Self::Rewrite { .. } => Standing::InTurn,
-            Self::Commit { .. } | Self::Other => Standing::Node,
+            Self::Commit { .. } | Self::Custom { .. } | Self::CustomMessage { .. } | Self::Other => {
+                Standing::Node
+            }
             Self::Leaf { .. } | Self::Label { .. } | Self::SessionInfo { .. } => Standing::Aside,
         }
     }
@@ -145,6 +170,8 @@ impl Body {
             Self::Message { .. } => "message",
             Self::Rewrite { .. } => "rewrite",
             Self::Commit { .. } => "turn",
+            Self::Custom { .. } => "custom",
+            Self::CustomMessage { .. } => "custom_message",
             Self::Leaf { .. } => "leaf",
             Self::Label { .. } => "label",
             Self::SessionInfo { .. } => "session_info",

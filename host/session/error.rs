@@ -23,8 +23,8 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// A turn cannot be written.
-    #[error("cannot write to the session file {}; the last turn is not saved: {source}", path.display())]
+    /// Something cannot be written.
+    #[error("cannot write to the session file {}; what is new is not saved: {source}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -42,6 +42,9 @@ pub enum Error {
         /// The workspace.
         cwd: PathBuf,
     },
+    /// No session was named.
+    #[error("which session shall go on? --resume takes the id of one, or --continue: {0}")]
+    Which(String),
     /// More than one session of the workspace is meant.
     #[error("several sessions have that at an end of their id: {ids}, got: {id}")]
     Several {
@@ -64,6 +67,9 @@ pub enum Error {
         /// What it has.
         got: usize,
     },
+    /// Mods say more to the model than it could be sent.
+    #[error("too many messages of mods wait for the next turn, this one is dropped; at most: {0}")]
+    ManyUnsaid(usize),
     /// Somebody else writes to it.
     #[error("the session is open in another process; end that one first: {}", .0.display())]
     InUse(PathBuf),

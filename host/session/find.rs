@@ -7,14 +7,22 @@ use std::{
 
 use memchr::memmem;
 
-use super::{Error, Result, name::folder};
+use super::{
+    Error, Result,
+    entry::{Body, Entry},
+    name::folder,
+};
+
+/// How many sessions a list names.
+const MAX_LISTED: usize = 20;
 
 /// Which of the workspace's sessions is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Earlier {
     /// The one that was written to last.
     Latest,
-    /// The one whose id begins so, or, as ids of one hour begin alike, ends so.
+    /// The one whose id begins so, or, as ids of one hour begin alike, ends so. Without anything, an error lists
+    /// those that there are.
     Id(String),
 }
 
@@ -34,17 +42,40 @@ pub fn find(sessions: &Path, cwd: &Path, earlier: &Earlier) -> Result<PathBuf> {
             let latest = files.into_iter().map(|(_, path)| path).find(|path| has_a_turn(path));
             latest.ok_or_else(|| Error::NoneYet(cwd.to_owned()))
         }
+        Earlier::Id(id) if id.is_empty() && files.is_empty() => Err(Error::NoneYet(cwd.to_owned())),
+        Earlier::Id(id) if id.is_empty() => Err(Error::Which(listed(&files))),
         Earlier::Id(id) => {
-            let (ids, mut found): (Vec<_>, Vec<_>) = files
-                .into_iter()
-                .filter(|(file, _)| !id.is_empty() && (file.starts_with(&**id) || file.ends_with(&**id)))
-                .unzip();
-            match (found.len(), found.pop()) {
-                (1, Some(path)) => Ok(path),
-                (0, _) => Err(Error::NoSuch { id: id.clone(), cwd: cwd.to_owned() }),
-                _ => Err(Error::Several { id: id.clone(), ids: ids.join(", ") }),
+            let meant = |file: &str| file.starts_with(&**id) || file.ends_with(&**id);
+            let mut found: Vec<_> = files.into_iter().filter(|(file, _)| meant(file)).collect();
+            match found.len() {
+                0 => Err(Error::NoSuch { id: id.clone(), cwd: cwd.to_owned() }),
+                1 => Ok(found.remove(0).1),
+                _ => Err(Error::Several { id: id.clone(), ids: listed(&found) }),
             }
         }
+    }
+}
+
+/// The ids of these sessions with their names, the one that began last first.
+fn listed(files: &[(String, PathBuf)]) -> String {
+    let shown = files.iter().rev().take(MAX_LISTED).map(|(id, path)| match name_of(path) {
+        Some(name) => format!("{id} ({name})"),
+        None => id.clone(),
+    });
+    let more = files.len().saturating_sub(MAX_LISTED);
+    let more = (more > 0).then(|| format!("and {more} that began before them"));
+    shown.chain(more).collect::<Vec<_>>().join(", ")
+}
+
+/// The name that stands last in a file.
+fn name_of(path: &Path) -> Option<String> {
+    let bytes = crate::files::read(path).ok()?;
+    let at = memmem::rfind(&bytes, br#""type":"session_info""#)?;
+    let start = bytes[..at].iter().rposition(|byte| *byte == b'\n')? + 1;
+    let line = bytes[start..].split(|byte| *byte == b'\n').next()?;
+    match serde_json::from_slice::<Entry<'_>>(line).ok()?.body {
+        Body::SessionInfo { name } => Some(name),
+        _ => None,
     }
 }
 
@@ -93,6 +124,10 @@ mod tests {
     impl Sessions {
         /// Records a session that begins at `second`, and gives its id.
         fn record(&self, cwd: &str, second: u64) -> Arc<str> {
+            self.record_named(cwd, second, &[])
+        }
+
+        fn record_named(&self, cwd: &str, second: u64, names: &[&str]) -> Arc<str> {
             let now = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
             let id = session_id(now, [second as u8; 10]);
             let clock = Arc::new(move || now);
@@ -100,6 +135,7 @@ mod tests {
             let mut state = AgentState::new(&*id);
             state.push(Message::user("hi"));
             session.commit(&state).unwrap();
+            names.iter().for_each(|name| drop(session.set_name(name).unwrap()));
             id
         }
 
@@ -145,12 +181,25 @@ mod tests {
         assert_eq!(sessions.by_id(&first[..13]), Ok(first.to_string()));
         assert_eq!(sessions.by_id(&second[30..]), Ok(second.to_string()));
         let several =
-            format!("several sessions have that at an end of their id: {first}, {second}, got: 0000");
+            format!("several sessions have that at an end of their id: {second}, {first}, got: 0000");
         assert_eq!(sessions.by_id("0000"), Err(several));
-        for id in ["x", ""] {
-            let none =
-                format!("there is no such session in /project; --continue takes the last one, got: {id}");
-            assert_eq!(sessions.by_id(id), Err(none));
-        }
+        let none = "there is no such session in /project; --continue takes the last one, got: x";
+        assert_eq!(sessions.by_id("x"), Err(none.to_owned()));
+    }
+
+    #[test]
+    fn sessions_are_listed_with_their_names_the_one_that_began_last_first() {
+        let sessions = Sessions(tempfile::tempdir().unwrap());
+        let none = "there is no session to continue in /project yet; run without --continue";
+        assert_eq!(sessions.by_id(""), Err(none.to_owned()));
+        let first = sessions.record_named("/project", 100, &["old", "new \"type\":\"session_info\""]);
+        let second = sessions.record("/project", 200);
+        let which = format!(
+            "which session shall go on? --resume takes the id of one, or --continue: {second}, {first} (new \"type\":\"session_info\")"
+        );
+        assert_eq!(sessions.by_id(""), Err(which));
+        (1000..1020).for_each(|second| drop(sessions.record("/project", second)));
+        let many = sessions.by_id("").unwrap_err();
+        assert_eq!(many.split(", ").last(), Some("and 2 that began before them"));
     }
 }

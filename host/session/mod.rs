@@ -6,6 +6,8 @@
 //! loses at most the turn that was under way. Every other entry stands for itself: it is written when it is
 //! made, which outlives the process, and synced with the next commit or at the session's end.
 //!
+//! What mods keep is entries of the tree too, each with its owner (`custom.rs`).
+//!
 //! The session goes on behind its *leaf*: the last entry, or the node that a `leaf` entry names, so that what
 //! follows is a branch beside what followed it before. Nothing is ever taken out of the file.
 //!
@@ -14,6 +16,9 @@
 //! a long session than the append itself.
 
 mod branch;
+mod custom;
+#[cfg(test)]
+mod custom_tests;
 mod entry;
 mod error;
 mod file;
@@ -28,12 +33,11 @@ mod tree_tests;
 
 use std::{path::Path, sync::Arc, time::SystemTime};
 
-use mod_interface::types::{AgentState, Message};
+use mod_interface::types::{AgentState, Message, TreeNode};
 
 pub use error::Error;
 pub use find::{Earlier, find};
 pub use name::session_id;
-pub use tree::TreeNode;
 
 use entry::Body;
 use file::Log;
@@ -155,16 +159,20 @@ impl Session {
         self.add(Body::Label { target_id: self.tree.node_id(target), label }).map(drop)
     }
 
-    /// Names the session.
+    /// Names the session; gives the name, unless it has that one already.
     ///
     /// # Errors
     /// The name is blank or too long, or it cannot be written.
-    pub fn set_name(&mut self, name: &str) -> Result<()> {
+    pub fn set_name(&mut self, name: &str) -> Result<Option<Arc<str>>> {
         let name = line(name)?;
         if name.is_empty() {
             return Err(Error::NoName);
         }
-        self.add(Body::SessionInfo { name }).map(drop)
+        if self.name().is_some_and(|now| **now == *name) {
+            return Ok(None);
+        }
+        self.add(Body::SessionInfo { name })?;
+        Ok(self.name().cloned())
     }
 
     /// The session's name, once it has one.

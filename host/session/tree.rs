@@ -2,25 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use mod_interface::types::{AgentState, Message};
+use mod_interface::types::{AgentState, Message, TreeNode};
+use serde_json::Value;
 
 use super::{
     branch::{Branch, Change},
     entry::{Body, Entry, Standing, entry_id, entry_number},
 };
-
-/// A node of a session's tree: what can be gone back to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TreeNode {
-    /// Its id, which stays. The root's is the session's.
-    pub id: String,
-    /// The node that it follows; none for the root.
-    pub parent_id: Option<String>,
-    /// The name that somebody gave it.
-    pub label: Option<String>,
-    /// What it is: `session` (the root), `turn`, or an entry of its own.
-    pub kind: &'static str,
-}
 
 pub(super) struct Tree {
     session_id: Arc<str>,
@@ -112,7 +100,7 @@ impl Tree {
         let mut path: Vec<_> = std::iter::successors(leaf, parent).collect();
         path.reverse();
         let mut branch = Branch::default();
-        path.into_iter().for_each(|index| branch.apply(&self.entries[index].body));
+        path.into_iter().for_each(|index| branch.apply(index, &self.entries[index].body));
         branch
     }
 
@@ -130,7 +118,7 @@ impl Tree {
     /// Takes over entries that were written under [`Tree::ids`].
     pub(super) fn take(&mut self, bodies: Vec<Body>) {
         for body in bodies {
-            self.branch.apply(&body);
+            self.branch.apply(self.entries.len(), &body);
             self.hold(body);
         }
     }
@@ -194,14 +182,15 @@ impl Tree {
     pub(super) fn nodes(&self) -> Vec<TreeNode> {
         let label = |id: &str| self.labels.get(id).cloned();
         let id = self.session_id.to_string();
-        let root = TreeNode { label: label(&id), id, parent_id: None, kind: "session" };
+        let root = TreeNode { label: label(&id), id, parent_id: None, kind: "session".to_owned() };
         let nodes = self.entries.iter().filter(|held| held.body.standing() == Standing::Node).map(|held| {
             let mut parent = held.parent;
             while let Some(index) = parent.filter(|index| !self.is_node(*index)) {
                 parent = self.entries[index].parent;
             }
             let id = entry_id(held.number);
-            TreeNode { label: label(&id), id, parent_id: Some(self.node_id(parent)), kind: held.body.kind() }
+            let kind = held.body.kind().to_owned();
+            TreeNode { label: label(&id), id, parent_id: Some(self.node_id(parent)), kind }
         });
         std::iter::once(root).chain(nodes).collect()
     }
@@ -223,6 +212,20 @@ impl Tree {
         let (here, there) = (self.branch.messages(), self.branch_to(target));
         let shared = here.iter().zip(there.messages()).take_while(|(ours, theirs)| Arc::ptr_eq(ours, theirs));
         &here[shared.count()..]
+    }
+
+    /// The ids and data of the entries of this owner and type on the branch, in the order of the file.
+    pub(super) fn custom(&self, owner: &str, custom_type: &str) -> Vec<(String, Arc<Value>)> {
+        let held = self.branch.custom(owner, custom_type).iter().map(|index| &self.entries[*index]);
+        let kept = held.filter_map(|held| match &held.body {
+            Body::Custom { data, .. } => Some((entry_id(held.number), Arc::clone(data))),
+            _ => None,
+        });
+        kept.collect()
+    }
+
+    pub(super) fn branch(&self) -> &Branch {
+        &self.branch
     }
 
     pub(super) fn change_to<'a>(&self, state: &'a AgentState) -> Change<'a> {

@@ -31,7 +31,7 @@ fn nodes(session: &Session) -> Vec<String> {
 
 /// Two turns, back to the first, and another second one.
 fn branched(sessions: &Path) -> Session {
-    let mut session = Session::create(sessions, Path::new("/work"), ID.into(), clock()).unwrap();
+    let mut session = Session::create(sessions, Path::new("/project"), ID.into(), clock()).unwrap();
     session.commit(&said(&["a"], 1)).unwrap();
     session.commit(&said(&["a", "b"], 2)).unwrap();
     session.set_label("2", "the\nfirst").unwrap();

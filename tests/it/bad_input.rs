@@ -284,10 +284,10 @@ fn a_factory_that_returns_an_error() {
 
 #[test]
 fn a_factory_that_panics() {
-    let source = include_str!("../mods/misbehaving/src/lib.rs");
+    let source = include_str!("../mods/misbehaving/src/bad.rs");
     let line = source.lines().position(|line| line.contains("panic!(\"called\")")).unwrap() + 1;
     let reason = format!(
-        "its factory failed, nothing of it is registered: panicked: called at tests/mods/misbehaving/src/lib.rs:{line}"
+        "its factory failed, nothing of it is registered: panicked: called at tests/mods/misbehaving/src/bad.rs:{line}"
     );
     with_library(|library| library)
         .with(["--mod-option", "misbehaving.at=factory", "--mod-option", "misbehaving.how=panic-called"])

@@ -30,13 +30,15 @@ fn the_built_in_mods_are_listed_first_with_what_they_register() {
     let folders = Folders::new();
     let openai = [json!("provider-openai"), json!("loaded"), json!(["openai", "openai-responses"])];
     let anthropic = [json!("provider-anthropic"), json!("loaded"), json!(["anthropic"])];
-    assert_eq!(listed(&folders), [openai, anthropic.clone()]);
+    let titling = [json!("titling"), json!("loaded"), json!([])];
+    assert_eq!(listed(&folders), [openai, anthropic.clone(), titling]);
     let ran = folders.cmd(&["mods", "list"]).run();
     let rows: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("provider-")).collect();
     assert!(rows.iter().all(|row| row.ends_with("  built-in  loaded  builtin")), "{rows:?}");
 
-    folders.settings(&json!({ "mods": { "disabled": ["provider-openai"] } }));
-    assert_eq!(listed(&folders), [[json!("provider-openai"), json!("disabled"), Value::Null], anthropic]);
+    folders.settings(&json!({ "mods": { "disabled": ["provider-openai", "titling"] } }));
+    let off = |name: &str| [json!(name), json!("disabled"), Value::Null];
+    assert_eq!(listed(&folders), [off("provider-openai"), anthropic, off("titling")]);
 }
 
 #[test]
@@ -145,4 +147,29 @@ fn what_no_model_can_say_is_the_servers_fault_and_asked_again() {
         .env("OPENAI_BASE_URL", server([nameless, well]))
         .run();
     assert_eq!(ran.told(), (0, "hello\n", ""));
+}
+
+/// The names that a session got, in its file.
+fn names(folders: &Folders) -> Vec<Value> {
+    let lines = folders.session_lines().into_iter();
+    lines.filter(|line| line["type"] == "session_info").map(|line| line["name"].clone()).collect()
+}
+
+#[test]
+fn a_session_is_named_after_what_a_person_said_first_once_and_not_where_titling_is_turned_off() {
+    let answers = |count| {
+        let text = json!({ "text": "done" });
+        json!({ "turns": vec![text; count] })
+    };
+    let folders = Folders::new();
+    let model = folders.scenario(&answers(1));
+    let first = folders.cmd(&["-p", "\n  fix the   parser\nplease", "--model", &model]).run();
+    assert_eq!((first.code(), names(&folders)), (0, vec![json!("fix the parser")]));
+    assert_eq!(folders.cmd(&["-p", "and more", "-c", "--model", &model]).run().code(), 0);
+    assert_eq!(names(&folders), [json!("fix the parser")]);
+
+    let folders = Folders::new();
+    folders.settings(&json!({ "mods": { "disabled": ["titling"] } }));
+    assert_eq!(folders.play(&answers(1), &[]).run().code(), 0);
+    assert_eq!(names(&folders), [Value::Null; 0]);
 }

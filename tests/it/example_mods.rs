@@ -1,22 +1,12 @@
 //! The example mods of `mods/`, each by what can be seen of it.
 
-use std::sync::{Arc, Mutex};
-
-use host::{
-    harness::{Harness, Prompted, Recording},
-    mod_host::Registered,
-    settings::Settings,
-};
-use mod_interface::types::{AgentEvent, Placement, SessionEndReason};
+use host::mod_host::Registered;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
-use crate::{
-    screen::Screen,
-    support::{
-        behaving::{Echo, echoes, line, only},
-        session::{Folders, library},
-    },
+use crate::support::{
+    behaving::echoes,
+    scene::Scene,
+    session::{Folders, library},
 };
 
 /// What a session with one example mod came to.
@@ -31,39 +21,16 @@ struct Seen {
 }
 
 async fn seen(name: &str, options: &[(&str, &str)], turns: Value, prompts: &[&str]) -> Seen {
-    let (folders, screen) = (Folders::new(), Arc::<Screen>::default());
-    let events: Arc<Mutex<Vec<String>>> = Arc::default();
-    let kept = Arc::clone(&events);
-    let options = options.iter().map(|(flag, value)| (format!("{name}.{flag}"), (*value).to_owned()));
-    let harness = Harness::builder()
-        .places(folders.places())
-        .settings(Settings::default())
-        .model(Some(folders.scenario(&json!({ "turns": turns }))))
-        .record(Recording::InMemory)
-        .tool(Arc::new(Echo::new()))
-        .ui(Arc::clone(&screen) as _)
-        .mods([library(name)])
-        .mod_options(options)
-        .sink(Arc::new(move |event: &AgentEvent| kept.lock().unwrap().push(line(event))))
-        .start()
-        .await
-        .unwrap();
-    assert_eq!(harness.warnings().len(), 0, "{:?}", harness.warnings());
-    let (mut came, cancel) = (Vec::new(), CancellationToken::new());
-    let registered = harness.mods().mods().pop().unwrap().1;
-    for prompt in prompts {
-        came.push(match harness.prompt(prompt, &cancel).await {
-            Prompted::Ran(outcome) => outcome.result.final_text.clone(),
-            Prompted::Handled { message } => message.unwrap_or_default(),
-            Prompted::Failed => "failed".to_owned(),
-        });
+    let options: Vec<_> = options.iter().map(|(flag, value)| (format!("{name}.{flag}"), *value)).collect();
+    let options: Vec<_> = options.iter().map(|(flag, value)| (flag.as_str(), *value)).collect();
+    let mut seen =
+        Scene { mods: &[name], options: &options, turns, prompts, ..Scene::default() }.play().await;
+    Seen {
+        told: seen.told().into_iter().map(str::to_owned).collect(),
+        came: seen.came,
+        shown: [seen.shown, seen.status, seen.widgets].concat(),
+        registered: seen.registered.remove(0),
     }
-    let mods = harness.mods();
-    let shown = [screen.shown(), mods.status_line(), mods.widgets(Placement::AboveEditor)].concat();
-    harness.end(SessionEndReason::Shutdown).await;
-    let events = events.lock().unwrap().clone();
-    let told = only(&events, &["notice", "mod_error", "run_error"]).into_iter().map(str::to_owned).collect();
-    Seen { came, told, shown, registered }
 }
 
 #[tokio::test]

@@ -1,13 +1,17 @@
 //! Whatever a mod does in a hook, it is told, and the run goes on as if the mod had had no opinion.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
-use host::hooks::{Mods, Round, ToolCallInput};
+use futures::future::join_all;
+use host::{
+    hooks::{Mods, Round, ToolCallInput},
+    mod_host::Code,
+};
 use mod_interface::{builtin_mod, prelude::*};
 
 use crate::support::{
-    fixtures::Library,
-    mods::{Host, compiled_in, loose, state},
+    misbehaving::{Misbehaving, as_built, options},
+    mods::{Host, compiled_in, state},
 };
 
 /// A mod that answers every hook with something that shows.
@@ -86,14 +90,13 @@ async fn verdict(round: &Round<'_>, hook: Hook) -> String {
 }
 
 /// The misbehaving mod in front of the eager one.
-async fn misbehaving(path: &std::path::Path, hook: Hook, how: &str, limit: Duration) -> Host {
+async fn misbehaving(way: Code, hook: Hook, how: &str, limit: Duration) -> Host {
     let host = Host::with(|config| {
-        let options = [("misbehaving.at", hook.wire_name()), ("misbehaving.how", how)];
-        config.options = options.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        config.options = options(hook.wire_name(), how).into();
         config.hook_timeout = Some(limit);
     });
     let eager = compiled_in("eager", builtin_mod!("eager", eager));
-    let loaded = host.load([loose(path), eager]).await;
+    let loaded = host.load([way, eager]).await;
     assert_eq!(loaded, (vec!["misbehaving".to_owned(), "eager".to_owned()], vec![]));
     host
 }
@@ -106,21 +109,16 @@ async fn without(hook: Hook) -> String {
     format!("{verdict} {:?}", host.take_events())
 }
 
-fn misbehaving_library() -> (tempfile::TempDir, PathBuf) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = Library::stripped("misbehaving").write(&dir.path().join("lib.so"));
-    (dir, path)
-}
-
 /// One runtime thread: its clock can be stopped, and then leaps to the next timer when all wait.
 #[tokio::test]
 async fn a_hook_that_never_answers_times_out_and_the_others_decide() {
-    let (_dir, path) = misbehaving_library();
+    let mods = Misbehaving::new();
     let limit = Duration::from_millis(70);
     for hook in Hook::ALL {
         let expected = without(hook).await;
-        for how in ["hang", "hang-and-panic-dropped"] {
-            let host = misbehaving(&path, hook, how, limit).await;
+        let hows = ["hang", "hang-and-panic-dropped"];
+        for (how, way) in hows.iter().flat_map(|how| mods.ways().map(|way| (how, way))) {
+            let host = misbehaving(way, hook, how, limit).await;
             tokio::time::pause();
             let start = tokio::time::Instant::now();
             let verdict = ask(&host, hook).await;
@@ -145,7 +143,7 @@ async fn a_hook_that_never_answers_times_out_and_the_others_decide() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_that_fails_in_any_way_is_told_with_its_place_and_the_others_decide() {
-    let (_dir, path) = misbehaving_library();
+    let mods = Misbehaving::new();
     let hows = [
         ("error", "went wrong"),
         ("panic-called", "panicked: called at "),
@@ -156,8 +154,8 @@ async fn a_hook_that_fails_in_any_way_is_told_with_its_place_and_the_others_deci
     ];
     for hook in Hook::ALL {
         let expected = without(hook).await;
-        for (how, said) in hows {
-            let host = misbehaving(&path, hook, how, Duration::from_secs(30)).await;
+        for ((how, said), way) in hows.iter().flat_map(|how| mods.ways().map(|way| (*how, way))) {
+            let host = misbehaving(way, hook, how, Duration::from_secs(30)).await;
             let verdict = ask(&host, hook).await;
             let mut events = host.take_events();
             let EventPayload::ModError { mod_id, hook: place, error } = events.remove(0) else { panic!() };
@@ -165,7 +163,8 @@ async fn a_hook_that_fails_in_any_way_is_told_with_its_place_and_the_others_deci
             let (text, place) = error.split_at(said.len());
             assert_eq!(text, said, "{hook} {how}");
             assert_eq!(place.is_empty(), how == "error");
-            assert!(place.is_empty() || place.starts_with("tests/mods/misbehaving/src/lib.rs:"), "{place}");
+            let place = as_built(place);
+            assert!(place.is_empty() || place.starts_with("tests/mods/misbehaving/src/bad.rs:"), "{place}");
             assert_eq!(format!("{verdict} {events:?}"), expected, "{hook} {how}");
         }
     }
@@ -173,16 +172,19 @@ async fn a_hook_that_fails_in_any_way_is_told_with_its_place_and_the_others_deci
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guard_that_fails_blocks_the_call_and_says_so() {
-    let (_dir, path) = misbehaving_library();
-    let host = misbehaving(&path, Hook::BeforeToolCall, "fail-closed", Duration::from_secs(30)).await;
-    let verdict = ask(&host, Hook::BeforeToolCall).await;
-    let [[_, _, error]] = &host.take_errors()[..] else { panic!() };
-    assert!(error.starts_with("panicked: called at tests/mods/misbehaving/src/lib.rs:"));
-    let reason = format!("This call could not be evaluated by mod:misbehaving, so it did not run: {error}");
-    let expected = format!(
-        "BeforeVerdict {{ input: Object {{}}, rewritten_by: None, contexts: [], blocked: Some({reason:?}), terminate: false }}"
-    );
-    assert_eq!(verdict, expected, "the mods behind it are not asked");
+    let mods = Misbehaving::new();
+    for way in mods.ways() {
+        let host = misbehaving(way, Hook::BeforeToolCall, "fail-closed", Duration::from_secs(30)).await;
+        let verdict = ask(&host, Hook::BeforeToolCall).await;
+        let [[_, _, error]] = &host.take_errors()[..] else { panic!() };
+        assert!(as_built(error).starts_with("panicked: called at tests/mods/misbehaving/src/bad.rs:"));
+        let reason =
+            format!("This call could not be evaluated by mod:misbehaving, so it did not run: {error}");
+        let expected = format!(
+            "BeforeVerdict {{ input: Object {{}}, rewritten_by: None, contexts: [], blocked: Some({reason:?}), terminate: false }}"
+        );
+        assert_eq!(verdict, expected, "the mods behind it are not asked");
+    }
 }
 
 async fn guard_that_hangs(cmd: ModApi) -> Result<()> {
@@ -219,16 +221,28 @@ async fn decision_24_the_time_that_a_hook_waits_for_the_host_is_not_its_own() {
     assert_eq!(host.take_errors(), [[""; 3]; 0]);
 }
 
-/// The longest wait of these tests: a mod that blocks is named after two seconds.
-#[tokio::test(flavor = "multi_thread")]
+/// The longest wait of these tests: a mod that blocks is named after two seconds. So all wait at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 30)]
 async fn decision_25_a_mod_that_blocks_is_named_with_hook_and_time_and_only_once() {
-    let (_dir, path) = misbehaving_library();
-    let host = misbehaving(&path, Hook::OnTurnStart, "spin", Duration::from_secs(30)).await;
-    ask(&host, Hook::OnTurnStart).await;
-    let notices: Vec<_> =
-        host.take_events().into_iter().filter(|event| event.kind() == EventKind::Notice).collect();
-    let message = "mod:misbehaving has been in onTurnStart for 2 s without awaiting".to_owned();
-    assert_eq!(notices, [EventPayload::Notice { level: NoticeLevel::Warning, message }]);
+    let mods = Misbehaving::new();
+    let asked = Hook::ALL.into_iter().flat_map(|hook| mods.ways().map(|way| (hook, way)));
+    let asked = asked.map(|(hook, way)| async move {
+        let host = misbehaving(way, hook, "spin", Duration::from_secs(30)).await;
+        let spins = tokio::spawn(async move {
+            ask(&host, hook).await;
+            host
+        });
+        (hook, spins.await.unwrap())
+    });
+    for (hook, host) in join_all(asked).await {
+        let told = host.take_events().into_iter().filter_map(|event| match event {
+            // The eager mod's own is no warning.
+            EventPayload::Notice { level: NoticeLevel::Warning, message } => Some(message),
+            _ => None,
+        });
+        let named = format!("mod:misbehaving has been in {hook} for 2 s without awaiting");
+        assert_eq!(told.collect::<Vec<_>>(), [named]);
+    }
 }
 
 /// Disposes its own hook when it is asked for the first time.

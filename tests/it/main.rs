@@ -46,6 +46,7 @@ mod mod_calls;
 mod mod_options;
 #[cfg(target_os = "linux")]
 mod modes;
+#[cfg(target_os = "linux")]
 mod mods;
 mod mods_bench;
 mod mods_commands;
@@ -63,6 +64,8 @@ mod openai;
 mod openai_cmd;
 mod openai_responses;
 #[cfg(target_os = "linux")]
+mod order;
+#[cfg(target_os = "linux")]
 mod packages;
 #[cfg(target_os = "linux")]
 mod packages_faults;
@@ -72,6 +75,8 @@ mod packages_git;
 mod packages_npm;
 #[cfg(target_os = "linux")]
 mod packages_signed;
+#[cfg(target_os = "linux")]
+mod ports;
 mod print_mode;
 mod print_permissions;
 mod provider_sample;
@@ -82,11 +87,16 @@ mod resume;
 #[cfg(target_os = "linux")]
 mod screen;
 #[cfg(target_os = "linux")]
+mod session_entries;
+#[cfg(target_os = "linux")]
+mod session_tree;
+#[cfg(target_os = "linux")]
 mod sessions;
 mod slash_commands;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(target_os = "linux")]
 mod test_host;
 mod timing;
 mod tool_input;

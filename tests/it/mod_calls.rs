@@ -27,7 +27,7 @@ async fn misbehaving(at: &str, how: &str) -> Host {
 
 /// The line of the misbehaving mod's source with this text.
 fn line_of(text: &str) -> usize {
-    let source = include_str!("../mods/misbehaving/src/lib.rs");
+    let source = include_str!("../mods/misbehaving/src/bad.rs");
     source.lines().position(|line| line.contains(text)).unwrap() + 1
 }
 
@@ -38,7 +38,7 @@ async fn an_observer_that_panics_is_told_once() {
         host.bus.main().emit(EventPayload::TurnStart { turn_number: 1 });
     }
     let said =
-        format!("panicked: called at tests/mods/misbehaving/src/lib.rs:{}", line_of("panic!(\"called\")"));
+        format!("panicked: called at tests/mods/misbehaving/src/bad.rs:{}", line_of("panic!(\"called\")"));
     assert_eq!(host.take_errors(), [["mod:misbehaving", "on:turn_start", &said]]);
 }
 
@@ -63,7 +63,7 @@ async fn a_tool_that_panics_fails_for_the_model_and_is_told() {
         let host = misbehaving("tool", how).await;
         let output = call(&host, "misbehave", &CancellationToken::new()).await;
         let said = text.split('"').nth(1).unwrap();
-        let said = format!("panicked: {said} at tests/mods/misbehaving/src/lib.rs:{}", line_of(text));
+        let said = format!("panicked: {said} at tests/mods/misbehaving/src/bad.rs:{}", line_of(text));
         assert_eq!(output, ToolOutput::error(format!("The tool failed: {said}")));
         assert_eq!(host.take_errors(), [["mod:misbehaving", "tool:misbehave", &said]]);
     }

@@ -1,13 +1,13 @@
 //! Mods in a session: what they change, and that what goes wrong in one stays there.
 
-use host::harness::HarnessBuilder;
+use host::{harness::HarnessBuilder, settings::Settings};
 use mod_interface::types::{Hook, PermissionMode};
 use serde_json::json;
 
 use crate::support::{
     asked::with_fault,
     behaving::{echoes, session},
-    fixtures::Library,
+    misbehaving::Misbehaving,
     session::{Folders, library, play},
 };
 
@@ -37,7 +37,8 @@ async fn sample_mods_act_in_a_session() {
         &turn(&["tool_queued count_todos", "tool_running count_todos", "tool_completed count_todos"]),
         &turn(&["tool_queued shell_command", "tool_hook_blocked shell_command"]),
         &turn(&[]),
-        &["run_end", "notice observe-events: 3 turns, 1 tools run, 1 calls blocked", "session_shutdown"],
+        &["run_end", "session_titled", "notice observe-events: 3 turns, 1 tools run, 1 calls blocked"],
+        &["session_shutdown"],
     ]
     .concat();
     let lines = record.lines();
@@ -59,14 +60,13 @@ fn is_streaming(line: &str) -> bool {
 
 /// The line of the misbehaving mod's source with this text.
 fn line_of(text: &str) -> usize {
-    let source = include_str!("../mods/misbehaving/src/lib.rs");
+    let source = include_str!("../mods/misbehaving/src/bad.rs");
     source.lines().position(|line| line.contains(text)).unwrap() + 1
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_panic_of_any_kind_at_any_hook_is_told_with_its_place_and_the_run_goes_on() {
-    let (dir, turns) = (tempfile::tempdir().unwrap(), json!([echoes(&["x"]), { "text": "done" }]));
-    let library = Library::stripped("misbehaving").write(&dir.path().join("lib.so"));
+    let (misbehaving, turns) = (Misbehaving::new(), json!([echoes(&["x"]), { "text": "done" }]));
     let without = session(&turns, |builder, _| builder).await;
     let nameless = "panicked: a panic without a text";
     let hows = [
@@ -79,13 +79,10 @@ async fn a_panic_of_any_kind_at_any_hook_is_told_with_its_place_and_the_run_goes
         ("error", "went wrong", ""),
     ];
     for (how, said, source) in hows {
-        let place = format!(" at tests/mods/misbehaving/src/lib.rs:{}", line_of(source));
+        let place = format!(" at tests/mods/misbehaving/src/bad.rs:{}", line_of(source));
         let error = format!("{said}{}", if source.is_empty() { "" } else { &place });
         for hook in Hook::ALL {
-            let options = [("at", hook.wire_name()), ("how", how)]
-                .map(|(name, value)| (format!("misbehaving.{name}"), value.to_owned()));
-            let told =
-                session(&turns, |builder, _| builder.mods([library.clone()]).mod_options(options)).await;
+            let told = misbehaving.both(&turns, hook.wire_name(), how, &Settings::default()).await;
             assert_eq!(told, with_fault(&without, "mod:misbehaving", hook, &error), "{how} {hook}");
         }
     }

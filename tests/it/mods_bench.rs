@@ -26,8 +26,8 @@ fn bench(folders: &Folders, mods: &[&Path], args: &[&str]) -> Ran {
 /// The text with a `T` for each time, an `S` for each size and an `N` for the line of a panic.
 fn bare(text: &str) -> String {
     let sizes = Regex::new("[0-9.]+ [kM]B").unwrap();
-    let lines = Regex::new("lib.rs:[0-9]+").unwrap();
-    lines.replace_all(&sizes.replace_all(&masked(text), "S"), "lib.rs:N").into_owned()
+    let lines = Regex::new("bad.rs:[0-9]+").unwrap();
+    lines.replace_all(&sizes.replace_all(&masked(text), "S"), "bad.rs:N").into_owned()
 }
 
 /// What is told of a mod that does this wrong at `beforeToolCall`.
@@ -75,7 +75,7 @@ fn a_hook_that_fails_is_told_in_its_row() {
             1,
             table(
                 "20  0 %",
-                "failed 20 of 20 times: panicked: called at tests/mods/misbehaving/src/lib.rs:N"
+                "failed 20 of 20 times: panicked: called at tests/mods/misbehaving/src/bad.rs:N"
             )
         )
     );

@@ -56,7 +56,7 @@ const FAILS_AT: u32 = line!() + 6;
 
 /// Fails at each turn, at odd ones in the same way.
 async fn fails_at_turns(cmd: ModApi) -> Result<()> {
-    cmd.on(EventKind::TurnStart, |event| {
+    cmd.on(EventKind::TurnStart, |event| -> Result<()> {
         let EventPayload::TurnStart { turn_number } = event.parse().unwrap().payload else { panic!() };
         panic!("turn {}", if turn_number % 2 == 1 { 1 } else { turn_number });
     })?;

@@ -1,35 +1,18 @@
 //! Calls into the host from where nobody expects them: from drops, panics, threads and futures that were given up.
 //! They are answered, and the session goes on as without them.
 
-use std::path::{Path, PathBuf};
-
 use host::settings::Settings;
 use mod_interface::types::Hook;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use crate::support::{
     asked::{each_time, first_time},
     behaving::{echoes, session},
-    fixtures::Library,
+    misbehaving::Misbehaving,
 };
 
 fn turns() -> Value {
     json!([echoes(&["x"]), { "text": "done" }])
-}
-
-/// The misbehaving mod, small enough to be loaded often.
-fn misbehaving(dir: &TempDir) -> PathBuf {
-    Library::stripped("misbehaving").write(&dir.path().join("lib.so"))
-}
-
-/// The events of a session in which `hook` does `how`.
-async fn with_calls(library: &Path, hook: &str, how: &str, settings: Settings) -> Vec<String> {
-    let options =
-        [("at", hook), ("how", how)].map(|(name, value)| (format!("misbehaving.{name}"), value.to_owned()));
-    let add =
-        |builder: host::harness::HarnessBuilder| builder.mods([library.to_owned()]).mod_options(options);
-    session(&turns(), |builder, _| add(builder).settings(settings)).await
 }
 
 /// What the mod tells of its calls, when all are answered.
@@ -60,13 +43,12 @@ fn failing_behind_calls(without: &[String], hook: Hook, error: &str) -> Vec<Stri
 
 #[tokio::test]
 async fn calls_from_a_drop_a_thread_and_behind_a_dispose_are_answered_at_every_hook() {
-    let dir = TempDir::new().unwrap();
-    let (library, without) = (misbehaving(&dir), session(&turns(), |builder, _| builder).await);
+    let (misbehaving, without) = (Misbehaving::new(), session(&turns(), |builder, _| builder).await);
     for (how, from) in
         [("call-in-drop", "dropped"), ("call-from-a-thread", "thread"), ("call-what-is-disposed", "disposed")]
     {
         for hook in Hook::ALL {
-            let told = with_calls(&library, hook.wire_name(), how, Settings::default()).await;
+            let told = misbehaving.both(&turns(), hook.wire_name(), how, &Settings::default()).await;
             assert_eq!(told, each_time(&without, hook, &answered(from)), "{how} {hook}");
         }
     }
@@ -74,46 +56,51 @@ async fn calls_from_a_drop_a_thread_and_behind_a_dispose_are_answered_at_every_h
 
 #[tokio::test]
 async fn a_call_on_the_way_out_of_a_panic_is_answered_and_the_panic_is_told() {
-    let dir = TempDir::new().unwrap();
-    let (library, without) = (misbehaving(&dir), session(&turns(), |builder, _| builder).await);
+    let (misbehaving, without) = (Misbehaving::new(), session(&turns(), |builder, _| builder).await);
     let source = include_str!("../mods/misbehaving/src/odd.rs");
     let line = source.lines().position(|line| line.contains("panic!(\"")).unwrap() + 1;
     let error = format!("panicked: with a call on the way at tests/mods/misbehaving/src/odd.rs:{line}");
     for hook in Hook::ALL {
-        let told = with_calls(&library, hook.wire_name(), "call-while-panicking", Settings::default()).await;
+        let told =
+            misbehaving.both(&turns(), hook.wire_name(), "call-while-panicking", &Settings::default()).await;
         assert_eq!(told, failing_behind_calls(&without, hook, &error), "{hook}");
     }
 }
 
 #[tokio::test]
 async fn a_call_of_a_future_that_is_given_up_is_answered() {
-    let dir = TempDir::new().unwrap();
-    let (library, without) = (misbehaving(&dir), session(&turns(), |builder, _| builder).await);
+    let (misbehaving, without) = (Misbehaving::new(), session(&turns(), |builder, _| builder).await);
     let error = "timeout: took longer than 1 ms of its own time";
     // Those of the end have a minute.
     for hook in Hook::ALL.into_iter().filter(|hook| !matches!(hook, Hook::OnRunEnd | Hook::OnSessionEnd)) {
         let mut settings = Settings::default();
         settings.mods.user.hook_timeout_ms = Some(1);
-        let told = with_calls(&library, hook.wire_name(), "call-when-given-up", settings).await;
+        let told = misbehaving.both(&turns(), hook.wire_name(), "call-when-given-up", &settings).await;
         assert_eq!(told, failing_behind_calls(&without, hook, error), "{hook}");
     }
 }
 
 #[tokio::test]
 async fn a_hook_that_disposes_itself_answers_in_this_round_and_is_asked_in_no_other() {
-    let dir = TempDir::new().unwrap();
-    let (library, without) = (misbehaving(&dir), session(&turns(), |builder, _| builder).await);
+    let (misbehaving, without) = (Misbehaving::new(), session(&turns(), |builder, _| builder).await);
     for hook in Hook::ALL {
-        let told = with_calls(&library, hook.wire_name(), "dispose-itself", Settings::default()).await;
+        let told = misbehaving.both(&turns(), hook.wire_name(), "dispose-itself", &Settings::default()).await;
         assert_eq!(told, first_time(&without, hook, "mod_event mod:misbehaving/disposed true"), "{hook}");
     }
 }
 
+/// The thousand lines of a flood.
+fn flood(line: &str) -> Vec<String> {
+    (0..1000).map(|number| format!("{line} {number}")).collect()
+}
+
 #[tokio::test]
-async fn a_flood_of_events_is_told_whole_and_in_order() {
-    let dir = TempDir::new().unwrap();
-    let (library, without) = (misbehaving(&dir), session(&turns(), |builder, _| builder).await);
-    let told = with_calls(&library, "beforeToolCall", "flood-events", Settings::default()).await;
-    let flood: Vec<_> = (0..1000).map(|number| format!("mod_event mod:misbehaving/flood {number}")).collect();
-    assert_eq!(told, each_time(&without, Hook::BeforeToolCall, &flood));
+async fn a_flood_of_events_or_of_the_bus_is_told_whole_and_in_order_at_every_hook() {
+    let (misbehaving, without) = (Misbehaving::new(), session(&turns(), |builder, _| builder).await);
+    for (how, line) in [("flood-events", "mod_event mod:misbehaving/flood"), ("flood-bus", "notice heard")] {
+        for hook in Hook::ALL {
+            let told = misbehaving.both(&turns(), hook.wire_name(), how, &Settings::default()).await;
+            assert_eq!(told, each_time(&without, hook, &flood(line)), "{how} {hook}");
+        }
+    }
 }

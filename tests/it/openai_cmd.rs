@@ -126,6 +126,7 @@ fn todo_events(notice: &str, result: &Value) -> Vec<Value> {
     events.extend(turn(2, answering(), "stop", (30, 5), Vec::new()));
     events.extend([
         json!({ "type": "run_end", "result": result }),
+        json!({ "type": "session_titled", "title": "how many TODOs are left?" }),
         json!({ "type": "notice", "level": "info", "message": notice }),
         json!({ "type": "session_shutdown", "reason": "shutdown" }),
     ]);

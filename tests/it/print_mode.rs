@@ -56,6 +56,7 @@ fn stream_json_is_one_event_a_line() {
         { "type": "message_end", "content": content },
         { "type": "turn_end", "turnNumber": 1, "hadToolCalls": false, "usage": usage() },
         { "type": "run_end", "result": result },
+        { "type": "session_titled", "title": "go" },
         { "type": "session_shutdown", "reason": "shutdown" },
     ]);
     let mut expected = expected.as_array().unwrap().clone();
@@ -94,7 +95,7 @@ fn a_session_is_recorded_unless_that_is_not_wanted() {
     assert_eq!(folders.session_lines(), [Value::Null; 0]);
     assert_eq!(folders.play(&says("a"), &[]).run().code(), 0);
     let kinds: Vec<_> = folders.session_lines().iter().map(|line| line["type"].clone()).collect();
-    assert_eq!(kinds, ["session", "message", "message", "commit"]);
+    assert_eq!(kinds, ["session", "message", "message", "commit", "session_info"]);
 }
 
 /// Calls the mod's tool, which is there, and one that is not.

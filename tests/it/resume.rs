@@ -37,8 +37,9 @@ fn the_last_session_of_a_folder_goes_on_where_it_ended() {
         "00000001 user go",
         "00000002 assistant One.",
         "commit",
-        "00000004 user go",
-        "00000005 assistant Two.",
+        "session_info",
+        "00000005 user go",
+        "00000006 assistant Two.",
         "commit",
     ];
     assert_eq!(recorded(&folders), lines);
@@ -53,7 +54,7 @@ fn a_session_goes_on_by_its_id() {
     let (id, end) = (&name[name.len() - 36..], &name[name.len() - 6..]);
     assert_eq!(folders.play(&answers(3, "go", "Two."), &["--resume", id]).run().told(), (0, "Two.\n", ""));
     assert_eq!(folders.play(&answers(5, "go", "Three."), &["-r", end]).run().told(), (0, "Three.\n", ""));
-    assert_eq!(recorded(&folders).len(), 10, "one file, three turns");
+    assert_eq!(recorded(&folders).len(), 11, "one file, a title, three turns");
 }
 
 #[test]
@@ -73,8 +74,8 @@ fn a_turn_that_was_cut_off_is_not_gone_on_with() {
     let file = folders.session_files().remove(0);
     let whole = fs::read_to_string(&file).unwrap();
     let torn =
-        r#"{"id":"00000004","parentId":"00000003","timestamp":"2026-11-30T00:00:00.000Z","type":"mess"#;
+        r#"{"id":"00000005","parentId":"00000003","timestamp":"2026-11-30T00:00:00.000Z","type":"mess"#;
     fs::write(&file, format!("{whole}{torn}")).unwrap();
     assert_eq!(folders.play(&answers(3, "go", "Two."), &["-c"]).run().told(), (0, "Two.\n", ""));
-    assert_eq!(recorded(&folders).len(), 7, "the torn line is gone");
+    assert_eq!(recorded(&folders).len(), 8, "the torn line is gone");
 }

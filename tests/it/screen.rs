@@ -2,12 +2,13 @@
 
 use std::{
     future::IntoFuture,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, Mutex, OnceLock, Weak},
 };
 
 use futures::future::BoxFuture;
 use host::{
     harness::{Harness, HarnessBuilder, Recording},
+    mod_host::ModHost,
     settings::Settings,
     ui::Ui,
 };
@@ -28,6 +29,8 @@ pub(crate) struct Screen {
     shown: Mutex<Vec<String>>,
     repaints: Mutex<usize>,
     agree: Arc<Notify>,
+    mods: OnceLock<Weak<ModHost>>,
+    statuses: Mutex<Vec<Vec<String>>>,
 }
 
 impl Screen {
@@ -37,6 +40,16 @@ impl Screen {
 
     pub(crate) fn shown(&self) -> Vec<String> {
         self.shown.lock().unwrap().clone()
+    }
+
+    /// Keeps the status line of these mods, from now on each time that it is to be painted.
+    pub(crate) fn watch(&self, mods: &Arc<ModHost>) {
+        self.mods.get_or_init(|| Arc::downgrade(mods));
+        self.repaint();
+    }
+
+    pub(crate) fn statuses(&self) -> Vec<Vec<String>> {
+        self.statuses.lock().unwrap().clone()
     }
 }
 
@@ -70,6 +83,9 @@ impl Ui for Screen {
 
     fn repaint(&self) {
         *self.repaints.lock().unwrap() += 1;
+        if let Some(mods) = self.mods.get().and_then(Weak::upgrade) {
+            self.statuses.lock().unwrap().push(mods.status_line());
+        }
     }
 }
 

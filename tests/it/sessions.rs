@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{
     asked::{times, with_fault},
-    behaving::{Echo, compiled_in, echoes, line, session},
+    behaving::{Echo, TODAY, compiled_in, echoes, line, renamed, session},
     session::Folders,
 };
 
@@ -53,23 +53,29 @@ async fn decision_24_a_hook_has_ten_seconds_of_its_own_time_and_those_of_the_end
     let without = session(&turns(), |builder, _| builder).await;
     // `onSessionStart` runs before the clock can be stopped; its time is that of the others.
     for hook in Hook::ALL.into_iter().filter(|hook| *hook != Hook::OnSessionStart) {
-        let folders = Folders::new();
-        let hangs = ("behaving-a.does".to_owned(), format!("fail-hang:{hook}"));
-        let (harness, told) =
-            start(&folders, &turns(), |builder| compiled_in(builder, "a").mod_options([hangs])).await;
-        tokio::time::pause();
-        let begun = tokio::time::Instant::now();
-        assert!(matches!(harness.prompt("go", &CancellationToken::new()).await, Prompted::Ran(_)));
-        harness.end(SessionEndReason::Shutdown).await;
-        let took = begun.elapsed();
-        tokio::time::resume();
+        for shared in [false, true] {
+            let folders = Folders::new();
+            let hangs = ("behaving-a.does".to_owned(), format!("fail-hang:{hook}"));
+            let add = |builder: HarnessBuilder| match shared {
+                true => builder.mods([renamed(TODAY, "a", folders.dir())]),
+                false => compiled_in(builder, "a"),
+            };
+            let (harness, told) =
+                start(&folders, &turns(), |builder| add(builder).mod_options([hangs])).await;
+            tokio::time::pause();
+            let begun = tokio::time::Instant::now();
+            assert!(matches!(harness.prompt("go", &CancellationToken::new()).await, Prompted::Ran(_)));
+            harness.end(SessionEndReason::Shutdown).await;
+            let took = begun.elapsed();
+            tokio::time::resume();
 
-        let seconds = if matches!(hook, Hook::OnRunEnd | Hook::OnSessionEnd) { 60 } else { 10 };
-        let error = format!("timeout: took longer than {} ms of its own time", seconds * 1000);
-        let told: Vec<_> = told.lock().unwrap().clone();
-        assert_eq!(told, with_fault(&without, "mod:behaving-a", hook, &error));
-        let waited = Duration::from_secs(seconds) * times(hook);
-        assert!((waited..waited + Duration::from_millis(50)).contains(&took), "{hook}: {took:?}");
+            let seconds = if matches!(hook, Hook::OnRunEnd | Hook::OnSessionEnd) { 60 } else { 10 };
+            let error = format!("timeout: took longer than {} ms of its own time", seconds * 1000);
+            let told: Vec<_> = told.lock().unwrap().clone();
+            assert_eq!(told, with_fault(&without, "mod:behaving-a", hook, &error));
+            let waited = Duration::from_secs(seconds) * times(hook);
+            assert!((waited..waited + Duration::from_millis(50)).contains(&took), "{hook}: {took:?}");
+        }
     }
 }
 
@@ -134,8 +140,9 @@ fn two_prompts(reason: &str, turns: u32) -> Vec<String> {
     };
     let begins = format!("mod_event mod:tells/begins [\"{reason}\",true]");
     let begin = ["session_start".to_owned(), begins];
+    let titled = (turns == 0).then(|| "session_titled go".to_owned());
     let end = ["mod_event mod:tells/ends [\"shutdown\",0]", "session_shutdown"].map(str::to_owned);
-    [&begin[..], &run("one", turns + 1), &run("two", turns + 2), &end].concat()
+    [&begin[..], &run("one", turns + 1), titled.as_slice(), &run("two", turns + 2), &end].concat()
 }
 
 #[tokio::test]

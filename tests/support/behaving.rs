@@ -188,6 +188,7 @@ pub(crate) fn line(event: &AgentEvent) -> String {
         EventPayload::ModEvent { name, data, .. } => format!("{name} {data}"),
         EventPayload::ModError { mod_id, hook, error } => format!("{mod_id} {hook}: {error}"),
         EventPayload::RunError { error } => error.clone(),
+        EventPayload::SessionTitled { title } => title.clone(),
         _ => String::new(),
     };
     format!("{kind} {rest}").trim_end().to_owned()

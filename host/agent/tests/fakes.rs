@@ -24,6 +24,7 @@ use crate::{
     tools::{Access, Tool, ToolContext},
 };
 
+use crate::hooks::fakes::of;
 pub(crate) use crate::hooks::fakes::{FakeMod, FakeMods, Log, handlers, told};
 
 type Work = Box<dyn Fn(Value, ToolContext) -> BoxFuture<'static, ToolOutput> + Send + Sync>;
@@ -234,7 +235,8 @@ pub(crate) struct FakeAsk {
 
 impl Ask for FakeAsk {
     fn ask(&self, question: Question) -> BoxFuture<'_, Result<Answer, BoxError>> {
-        self.log.add(format!("ask {} {:?}", question.tool_name, question.description));
+        let agent = of(&question.agent_id);
+        self.log.add(format!("{agent}ask {} {:?}", question.tool_name, question.description));
         Box::pin(async move { (self.answer)(&question) })
     }
 }
@@ -296,7 +298,7 @@ impl Scene {
     }
 
     pub(crate) fn with<const N: usize>(self, mods: [FakeMod; N]) -> Self {
-        *self.mods.0.lock().unwrap() = handlers(mods);
+        *self.mods.now.lock().unwrap() = handlers(mods);
         self
     }
 
@@ -349,10 +351,12 @@ impl Scene {
         (Agent::new(config), commits)
     }
 
+    /// Runs the agent once; what it tells follows the diagrams.
     pub(crate) async fn run(mut self) -> Ran {
         let (agent, commits) = self.agent();
         let state = std::mem::replace(&mut self.state, AgentState::new(""));
         let outcome = agent.run(state, Some(Message::user("go")), &self.cancel).await;
+        self.follows_the_diagrams();
         let calls = std::mem::take(&mut *self.model.calls.lock().unwrap());
         let commits = std::mem::take(&mut *commits.states.lock().unwrap());
         Ran { log: self.log.lines(), outcome, calls, commits }
@@ -364,6 +368,17 @@ impl Ran {
     pub(crate) fn only<const N: usize>(&self, kinds: [&str; N]) -> Vec<&str> {
         let lines = self.log.iter().map(String::as_str);
         lines.filter(|line| kinds.iter().any(|kind| line.starts_with(kind))).collect()
+    }
+
+    /// All lines from the first tool call to the end of its turn.
+    pub(crate) fn batch(&self) -> &[String] {
+        let lines = self.from_batch();
+        &lines[..lines.iter().position(|line| line.starts_with("turn_end")).unwrap()]
+    }
+
+    /// All lines from the first tool call on.
+    pub(crate) fn from_batch(&self) -> &[String] {
+        &self.log[self.log.iter().position(|line| line.starts_with("tool_queued")).unwrap()..]
     }
 
     pub(crate) fn told(&self) -> Vec<String> {

@@ -37,7 +37,7 @@ fn inputs(ran: &Ran) -> [Vec<Value>; 2] {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_input_that_can_only_have_meant_one_object_is_shown_as_sent_and_runs_as_that() {
+async fn decision_12_an_input_that_can_only_have_meant_one_object_is_shown_as_sent_and_runs_as_that() {
     for (sent, raw_type, meant) in [
         (json!(null), "null", json!({})),
         (json!([]), "array", json!({})),
@@ -77,7 +77,7 @@ async fn an_input_that_is_no_object_is_an_error_result_that_says_what_was_sent()
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_input_that_the_schema_refuses_is_repaired_behind_tool_queued_and_runs_repaired() {
+async fn decision_12_an_input_that_the_schema_refuses_is_repaired_behind_tool_queued_and_runs_repaired() {
     let ran = run("read", json!({"filePath": "a", "limit": "3"})).await;
     assert_eq!(
         ran.only(["tool_"]),
@@ -150,7 +150,7 @@ async fn hooks_see_the_mended_call_in_the_state_too_and_a_rewrite_stays_out_of_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_call_of_a_batch_is_queued_before_any_is_mended() {
+async fn decision_12_every_call_of_a_batch_is_queued_before_any_is_mended() {
     let ran = Scene::new([
         call([("c1", "echo", json!(null)), ("c2", "echo", json!({})), ("c3", "echo", json!([]))]),
         say("done"),

@@ -29,7 +29,7 @@ async fn an_interrupted_run_begins_no_round() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn interrupted_in_a_model_call_on_turn_end_does_not_run_and_on_run_end_does() {
+async fn decision_18_interrupted_in_a_model_call_on_turn_end_does_not_run_and_on_run_end_does() {
     let mut scene = Scene::new([]);
     let cancel = scene.cancel.clone();
     scene.model = Arc::new(super::fakes::ScriptedModel::new([Turn::Hang(Box::new(move || cancel.cancel()))]));
@@ -51,7 +51,7 @@ async fn interrupted_in_a_model_call_on_turn_end_does_not_run_and_on_run_end_doe
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_running_tool_is_cancelled_and_says_itself_how_it_ended() {
+async fn decision_18_an_interrupted_batch_is_answered_and_its_turn_completed_with_on_turn_end() {
     let mut scene = Scene::new(two_calls("stops"));
     let cancel = scene.cancel.clone();
     scene.tools = vec![FakeTool::working("stops", move |_, context| {
@@ -63,19 +63,24 @@ async fn a_running_tool_is_cancelled_and_says_itself_how_it_ended() {
             ToolOutput::error("stopped in good order")
         })
     })];
-    let a = scene.fake_mod("a").watching([Hook::AfterToolCall, Hook::PrepareNextTurn, Hook::OnStop]);
+    let hooks = [Hook::BeforeToolCall, Hook::AfterToolCall, Hook::OnTurnEnd, Hook::ShouldStopAfterTurn];
+    let a =
+        scene.fake_mod("a").watching(hooks).watching([Hook::PrepareNextTurn, Hook::OnStop, Hook::OnRunEnd]);
     let ran = scene.with([a]).run().await;
     assert_eq!(
-        ran.only(["tool_", "◆", "turn_end", "commit", "interrupted", "run_end"]),
+        ran.from_batch(),
         [
             "tool_queued c1 stops {}",
             "tool_queued c2 stops {}",
+            "◆ mod:a beforeToolCall c1",
             "tool_running c1",
-            "◆ mod:a afterToolCall",
+            "◆ mod:a afterToolCall c1",
             "tool_errored c1: stopped in good order",
+            "◆ mod:a onTurnEnd",
             "turn_end 1 tools=true tokens=15",
             "commit",
             "interrupted",
+            "◆ mod:a onRunEnd",
             "run_end interrupted 1",
         ]
     );
@@ -105,7 +110,7 @@ async fn a_tool_that_does_not_stop_is_given_up_after_a_moment() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interruption_ends_a_question_and_nothing_of_the_batch_runs() {
+async fn decision_18_an_interruption_ends_a_question_and_nothing_of_the_batch_runs() {
     let mut scene = Scene::new(two_calls("writes"));
     scene.tools = vec![FakeTool::new("writes").access(Access::Other)];
     let cancel = scene.cancel.clone();
@@ -174,7 +179,7 @@ async fn an_interrupted_batch_leaves_the_queue_for_the_next_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn on_run_end_is_awaited_even_when_interrupted() {
+async fn decision_18_on_run_end_is_awaited_even_when_interrupted() {
     let scene = Scene::new([]);
     scene.cancel.cancel();
     let a = scene.fake_mod("a").slowly(Hook::OnRunEnd, Duration::from_secs(4), |_| Ok(None));
@@ -235,6 +240,7 @@ async fn a_run_with_nothing_to_send_says_so() {
     let (agent, _) = scene.agent();
     let outcome = agent.run(scene.state.clone(), None, &scene.cancel).await;
     assert_eq!(outcome.result.stop_reason, StopReason::Error);
+    scene.follows_the_diagrams();
     assert_eq!(
         scene.log.lines(),
         [
@@ -264,4 +270,5 @@ async fn a_run_may_move_between_threads() {
         agent.run(state, Some(mod_interface::types::Message::user("go")), &cancel).await
     });
     assert_eq!(run.await.unwrap().result.final_text, "hi");
+    scene.follows_the_diagrams();
 }

@@ -43,9 +43,9 @@ async fn every_hook_and_event_of_a_run_comes_in_the_documented_order() {
         "model_request_end p/one tokens=15 tool_use",
         "message_end tool_use",
         "tool_queued c1 echo {\"x\":1}",
-        "◆ mod:a beforeToolCall",
+        "◆ mod:a beforeToolCall c1",
         "tool_running c1",
-        "◆ mod:a afterToolCall",
+        "◆ mod:a afterToolCall c1",
         "tool_completed c1: echo ran {\"x\":1}",
         "◆ mod:a onTurnEnd",
         "turn_end 1 tools=true tokens=15",
@@ -131,19 +131,25 @@ async fn every_hook_receives_the_same_context_of_the_run() {
     let a = LOOP_HOOKS.into_iter().fold(scene.fake_mod("a"), |a, hook| {
         let seen = std::sync::Arc::clone(&seen);
         a.on(hook, move |input| {
-            let mut seen = seen.lock().unwrap();
-            let agent = input.scope.emitter.agent_id().to_string();
-            seen.push((std::sync::Arc::as_ptr(&input.scope) as usize, agent, input.turn_number));
+            seen.lock().unwrap().push((hook, input.turn_number, std::sync::Arc::clone(&input.scope)));
             None
         })
     });
+    let cancel = scene.cancel.clone();
     scene.with([a]).run().await;
     let seen = seen.lock().unwrap();
-    assert!(seen.iter().all(|(_, agent, _)| agent == "main"));
+    let interrupted = || seen.iter().map(|(.., scope)| scope.cancel.is_cancelled()).collect::<Vec<_>>();
+    assert_eq!(interrupted(), [false; 15]);
+    cancel.cancel();
     // The last is on_run_end: what it asks of the host is not interrupted with the run.
-    let (scope, ..) = seen[0];
-    assert!(seen[..seen.len() - 1].iter().all(|(it, ..)| *it == scope));
-    let turns: Vec<_> = seen.iter().map(|(.., turn)| *turn).collect();
+    assert_eq!(interrupted(), [[true; 14].as_slice(), &[false]].concat());
+    let (.., first) = &seen[0];
+    for (hook, _, scope) in seen.iter() {
+        let agent = &**scope.emitter.agent_id();
+        assert_eq!((agent, &*scope.cwd), ("main", std::path::Path::new("/project")), "{hook}");
+        assert_eq!(std::sync::Arc::ptr_eq(scope, first), *hook != Hook::OnRunEnd, "{hook}");
+    }
+    let turns: Vec<_> = seen.iter().map(|(_, turn, _)| *turn).collect();
     assert_eq!(turns, [1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2]);
 }
 
@@ -157,8 +163,8 @@ async fn before_tool_call_completes_for_every_mod_before_tool_running() {
         ran.only(["◆", "tool_"]),
         [
             "tool_queued c1 echo {\"x\":1}",
-            "◆ mod:slow beforeToolCall",
-            "◆ mod:last beforeToolCall",
+            "◆ mod:slow beforeToolCall c1",
+            "◆ mod:last beforeToolCall c1",
             "tool_running c1",
             "tool_completed c1: echo ran {\"x\":1}",
         ]
@@ -190,7 +196,10 @@ async fn the_terminal_event_carries_the_content_after_the_hooks() {
         Ok(Some(HookOutcome::AfterToolCall(AfterToolCall::text("seen by a"))))
     });
     let ran = scene.with([a]).run().await;
-    assert_eq!(ran.only(["◆", "tool_completed"]), ["◆ mod:a afterToolCall", "tool_completed c1: seen by a"]);
+    assert_eq!(
+        ran.only(["◆", "tool_completed"]),
+        ["◆ mod:a afterToolCall c1", "tool_completed c1: seen by a"]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -296,7 +305,7 @@ async fn mods_run_in_registration_order_in_every_phase() {
     let ran = scene.with(mods).run().await;
     let asked = ran.only(["◆"]);
     for three in asked.chunks(3) {
-        let hook = three[0].rsplit(' ').next().unwrap();
+        let hook = three[0].strip_prefix("◆ mod:first ").unwrap();
         assert_eq!(three, ["first", "second", "third"].map(|id| format!("◆ mod:{id} {hook}")));
     }
     assert_eq!(asked.len(), 3 * 15);
@@ -352,7 +361,7 @@ async fn a_mod_that_is_removed_in_a_round_is_gone_in_the_next() {
     let scene = Scene::new(one_call_then_done());
     let mods = std::sync::Arc::clone(&scene.mods);
     let a = scene.fake_mod("a").watching([Hook::OnTurnEnd]).on(Hook::OnTurnStart, move |_| {
-        *mods.0.lock().unwrap() = Default::default();
+        *mods.now.lock().unwrap() = Default::default();
         Some(HookOutcome::State(StatePatch::default()))
     });
     let ran = scene.with([a]).run().await;

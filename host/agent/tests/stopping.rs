@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use mod_interface::types::{Hook, HookOutcome, Message, MessageSource, StopDecision, StopReason};
+use mod_interface::types::{
+    AfterToolCall, Hook, HookOutcome, Message, MessageSource, StopDecision, StopReason,
+};
 use serde_json::json;
 
 use super::fakes::{FakeMod, Scene, Turn, call, say};
@@ -50,7 +52,7 @@ async fn a_failing_should_stop_means_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_stops_after_the_max_turns_th_commit_and_on_stop_is_not_asked() {
+async fn decision_11_a_run_stops_after_the_max_turns_th_commit_and_on_stop_is_not_asked() {
     for (turns, max_turns) in [(one_call(), 1), ([call([("c1", "echo", json!({}))]), say("done")], 2)] {
         let mut scene = Scene::new(turns);
         scene.max_turns = max_turns;
@@ -82,7 +84,7 @@ async fn on_stop_keeps_a_finished_run_going_with_its_reason() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_that_continues_wins_and_the_rest_are_not_asked() {
+async fn decision_20_the_first_that_continues_wins_and_the_rest_are_not_asked() {
     let scene = Scene::new([say("one"), say("two")]);
     let once = scene.fake_mod("once").on(Hook::OnStop, |input| {
         (input.turn_number == 1).then_some(HookOutcome::Stop(StopDecision::Continue { reason: None }))
@@ -94,16 +96,7 @@ async fn the_first_that_continues_wins_and_the_rest_are_not_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn on_stop_is_not_asked_on_hard_stops() {
-    let mut denied = Scene::new([call([("c1", "echo", json!({}))])]);
-    denied.deny = vec!["echo"];
-    let a = denied.fake_mod("a").watching([Hook::OnStop]);
-    let ran = denied.with([a]).run().await;
-    assert_eq!(ran.only(["◆", "run_end"]), ["run_end permission_denied 1"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn at_eight_forced_continuations_a_notice_says_that_the_cap_ended_the_run() {
+async fn decision_20_at_eight_forced_continuations_a_notice_says_that_the_cap_ended_the_run() {
     let turns: [Turn; 9] = std::array::from_fn(|_| say("again"));
     let scene = Scene::new(turns);
     let a = going_on(scene.fake_mod("a"), None);
@@ -118,7 +111,7 @@ async fn at_eight_forced_continuations_a_notice_says_that_the_cap_ended_the_run(
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_a_real_user_message_resets_the_count_of_forced_continuations() {
+async fn decision_20_only_a_real_user_message_resets_the_count_of_forced_continuations() {
     let mut turns = Vec::from_iter((0..9).map(|_| say("first")));
     turns.extend((0..2).map(|_| say("automated")));
     turns.extend((0..9).map(|_| say("typed")));
@@ -134,10 +127,11 @@ async fn only_a_real_user_message_resets_the_count_of_forced_continuations() {
         counts.push(outcome.result.turn_count);
     }
     assert_eq!(counts, [9, 1, 1, 9]);
+    scene.follows_the_diagrams();
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_person_queues_resets_the_count_and_what_a_mod_queues_does_not() {
+async fn decision_20_what_a_person_queues_resets_the_count_and_what_a_mod_queues_does_not() {
     for (sender, turns) in [(Sender::Person, 5 + 8 + 1), (Sender::Mod, 5 + 4 + 1)] {
         let script: [Turn; 14] = std::array::from_fn(|_| say("again"));
         let scene = Scene::new(script);
@@ -154,7 +148,7 @@ async fn what_a_person_queues_resets_the_count_and_what_a_mod_queues_does_not() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn steering_is_polled_before_the_run_and_after_each_tool_batch() {
+async fn decision_23_steering_is_polled_before_the_run_and_after_each_tool_batch() {
     let scene = Scene::new([call([("c1", "echo", json!({}))]), say("done")]);
     scene.queue.push(Sender::Mod, Delivery::Steer, "queued before");
     let queue = Arc::clone(&scene.queue);
@@ -184,25 +178,33 @@ async fn steering_is_polled_before_the_run_and_after_each_tool_batch() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stopping_batch_leaves_the_queue_for_the_next_run() {
-    let mut scene = Scene::new([call([("c1", "echo", json!({}))]), say("next run")]);
-    scene.deny = vec!["echo"];
-    let queue = Arc::clone(&scene.queue);
-    let a = scene.fake_mod("a").on(Hook::OnTurnStart, move |input| {
-        if input.state.messages.len() == 1 {
-            queue.push(Sender::Person, Delivery::Steer, "wait");
-        }
-        None
-    });
-    scene = scene.with([a]);
-    let (agent, _) = scene.agent();
-    let first = agent.run(scene.state.clone(), Some(Message::user("go")), &scene.cancel).await;
-    let second = agent.run(first.state, None, &scene.cancel).await;
-    let told = super::fakes::told(&second.state.messages);
-    assert_eq!(told[3..], ["user[steering]: wait", "assistant: next run"]);
+    for reason in [StopReason::PermissionDenied, StopReason::Terminate] {
+        let mut scene = Scene::new([call([("c1", "echo", json!({}))]), say("next run")]);
+        scene.deny = if reason == StopReason::PermissionDenied { vec!["echo"] } else { vec![] };
+        let queue = Arc::clone(&scene.queue);
+        let a = scene.fake_mod("a").on(Hook::OnTurnStart, move |input| {
+            if input.state.messages.len() == 1 {
+                queue.push(Sender::Person, Delivery::Steer, "wait");
+            }
+            None
+        });
+        let a = a.on(Hook::AfterToolCall, |_| {
+            let answer = AfterToolCall { terminate: true, ..AfterToolCall::default() };
+            Some(HookOutcome::AfterToolCall(answer))
+        });
+        scene = scene.with([a]);
+        let (agent, _) = scene.agent();
+        let first = agent.run(scene.state.clone(), Some(Message::user("go")), &scene.cancel).await;
+        assert_eq!((first.result.stop_reason, first.state.messages.len()), (reason, 3));
+        let second = agent.run(first.state, None, &scene.cancel).await;
+        let told = super::fakes::told(&second.state.messages);
+        assert_eq!(told[3..], ["user[steering]: wait", "assistant: next run"]);
+        scene.follows_the_diagrams();
+    }
 }
 
 #[tokio::test(start_paused = true)]
-async fn follow_ups_come_when_the_run_would_stop_and_ahead_of_on_stop() {
+async fn decision_23_follow_ups_come_when_the_run_would_stop_and_ahead_of_on_stop() {
     let scene = Scene::new([call([("c1", "echo", json!({}))]), say("one"), say("two"), say("three")]);
     scene.queue.push(Sender::Mod, Delivery::FollowUp, "then this");
     let queue = Arc::clone(&scene.queue);

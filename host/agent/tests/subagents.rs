@@ -1,5 +1,7 @@
 //! A run inside of a tool call: what it shares with its parent, and what it has of its own.
 
+use std::time::Duration;
+
 use futures::future::ready;
 use mod_interface::types::{BeforeToolCall, Hook, HookOutcome, PermissionMode, StatePatch, ToolOutput};
 use serde_json::json;
@@ -38,7 +40,7 @@ async fn a_sub_agent_runs_its_own_conversation_and_only_its_last_text_comes_back
 }
 
 #[tokio::test(start_paused = true)]
-async fn its_events_carry_its_id_and_the_parent_tells_of_it() {
+async fn decision_22_its_events_carry_its_id_and_the_parent_tells_of_it() {
     let ran = Scene::new(one_tool_call()).with_subagents().run().await;
     let from = ran.log.iter().position(|line| line == "tool_running c1").unwrap();
     let to = ran.log.iter().position(|line| line.starts_with("tool_completed c1")).unwrap();
@@ -73,7 +75,7 @@ async fn its_events_carry_its_id_and_the_parent_tells_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_hook_of_the_loop_runs_for_it_under_its_id() {
+async fn decision_22_every_hook_of_the_loop_runs_for_it_under_its_id() {
     let scene = Scene::new(one_tool_call()).with_subagents();
     let a = scene.fake_mod("a").watching(Hook::ALL);
     let ran = scene.with([a]).run().await;
@@ -83,8 +85,8 @@ async fn every_hook_of_the_loop_runs_for_it_under_its_id() {
             "[agent:c1] ◆ mod:a onTurnStart",
             "[agent:c1] ◆ mod:a appendSystemPrompt",
             "[agent:c1] ◆ mod:a transformContext",
-            "[agent:c1] ◆ mod:a beforeToolCall",
-            "[agent:c1] ◆ mod:a afterToolCall",
+            "[agent:c1] ◆ mod:a beforeToolCall d1",
+            "[agent:c1] ◆ mod:a afterToolCall d1",
             "[agent:c1] ◆ mod:a onTurnEnd",
             "[agent:c1] ◆ mod:a shouldStopAfterTurn",
             "[agent:c1] ◆ mod:a prepareNextTurn",
@@ -100,7 +102,7 @@ async fn every_hook_of_the_loop_runs_for_it_under_its_id() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_guard_that_blocks_the_parent_blocks_it() {
+async fn decision_22_a_guard_that_blocks_the_parent_blocks_it() {
     let scene = Scene::new(one_tool_call()).with_subagents();
     let a = scene.fake_mod("a").on(Hook::BeforeToolCall, |input| {
         let about = matches!(&input.subject, crate::hooks::Subject::ToolCall(call) if &*call.name == "echo");
@@ -144,7 +146,10 @@ async fn the_rules_the_mode_and_the_asking_of_the_parent_hold_for_it() {
     };
     asking.ask = std::sync::Arc::new(FakeAsk { log: asking.log.clone(), answer: Box::new(ask) });
     let ran = asking.run().await;
-    assert_eq!(ran.only(["ask", "tool_completed"]), ["ask write None", "tool_completed c1: written"]);
+    assert_eq!(
+        ran.only(["[agent:c1] ask", "tool_completed"]),
+        ["[agent:c1] ask write None", "tool_completed c1: written"]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -267,17 +272,58 @@ async fn its_turns_are_bounded_by_those_of_the_parent_and_its_failure_is_an_erro
 #[tokio::test(start_paused = true)]
 async fn several_of_one_batch_run_at_once() {
     let two = call([("c1", "agent", json!({"prompt": "a"})), ("c2", "agent", json!({"prompt": "b"}))]);
-    let mut scene = Scene::new([two, say("one"), say("two"), say("done")]).with_subagents();
+    let waits = |seconds: u64| call([("d1", "waits", json!({ "s": seconds }))]);
+    let turns = [two, waits(3), waits(1), say("second"), say("first"), say("done")];
+    let mut scene = Scene::new(turns).with_subagents();
     scene.parallel = true;
+    scene.tools.push(FakeTool::working("waits", |input, _| {
+        let seconds = input["s"].as_u64().unwrap();
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            ToolOutput::text(format!("{seconds}"))
+        })
+    }));
+    let begun = tokio::time::Instant::now();
     let ran = scene.run().await;
-    assert_eq!(ran.told()[2], "user[tool_results]: <c1: one> <c2: two>");
-    assert_eq!(
-        ran.only(["subagent"]),
+    assert_eq!(begun.elapsed(), Duration::from_secs(3));
+    assert_eq!(ran.told()[2], "user[tool_results]: <c1: first> <c2: second>");
+    let own = |id: &str, lines: &[&str]| {
+        lines.iter().map(|line| format!("[agent:{id}] {line}")).collect::<Vec<_>>()
+    };
+    let begins = |id: &str, seconds: u64| {
+        let input = format!("{{\"s\":{seconds}}}");
+        let asks = ["run_start s1", "turn_start 1", "message_start", "model_request_start p/one"];
+        let answer = ["model_request_end p/one tokens=15 tool_use", "message_end tool_use"];
+        let queued = format!("tool_queued d1 waits {input}");
         [
-            "subagent_start c1 general",
-            "subagent_stop c1 general tokens=15",
-            "subagent_start c2 general",
-            "subagent_stop c2 general tokens=15",
+            vec![format!("tool_running {id}"), format!("subagent_start {id} general")],
+            own(id, &asks),
+            own(id, &answer),
+            own(id, &[&queued]),
+            vec![format!("subagent_progress {id}: waits {input} tokens=15")],
+            own(id, &["tool_running d1"]),
         ]
-    );
+        .concat()
+    };
+    let ends = |id: &str, seconds: u64, text: &str| {
+        let (completed, delta) = (format!("tool_completed d1: {seconds}"), format!("text_delta {text}"));
+        let turn = [&completed, "turn_end 1 tools=true tokens=15", "turn_start 2", "message_start"];
+        let message = format!("message_end {text}");
+        let answer =
+            ["model_request_start p/one", &delta, "model_request_end p/one tokens=15 end_turn", &message];
+        let end = ["turn_end 2 tools=false tokens=15", "run_end end_turn 2"];
+        let stop = vec![format!("subagent_stop {id} general tokens=30")];
+        [own(id, &turn), own(id, &answer), own(id, &end), stop].concat()
+    };
+    let queued = ["tool_queued c1 agent {\"prompt\":\"a\"}", "tool_queued c2 agent {\"prompt\":\"b\"}"];
+    let completed = ["tool_completed c1: first", "tool_completed c2: second"];
+    let expected = [
+        queued.map(str::to_owned).to_vec(),
+        begins("c1", 3),
+        begins("c2", 1),
+        ends("c2", 1, "second"),
+        ends("c1", 3, "first"),
+        completed.map(str::to_owned).to_vec(),
+    ];
+    assert_eq!(ran.batch(), expected.concat());
 }

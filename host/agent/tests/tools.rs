@@ -3,9 +3,7 @@
 use std::{future::pending, sync::Arc, time::Duration};
 
 use futures::future::ready;
-use mod_interface::types::{
-    AfterToolCall, BeforeToolCall, ContentBlock, Hook, HookOutcome, PermissionMode, ToolOutput,
-};
+use mod_interface::types::{BeforeToolCall, ContentBlock, Hook, HookOutcome, ToolOutput};
 use serde_json::json;
 
 use super::fakes::{FakeAsk, FakeTool, Scene, Turn, answer, call, say};
@@ -23,7 +21,7 @@ fn two_calls() -> [Turn; 2] {
 async fn calls_run_one_after_another() {
     let ran = Scene::new(two_calls()).run().await;
     assert_eq!(
-        ran.only(["tool_"]),
+        ran.batch(),
         [
             "tool_queued c1 echo {\"n\":1}",
             "tool_queued c2 echo {\"n\":2}",
@@ -36,7 +34,7 @@ async fn calls_run_one_after_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn parallel_calls_run_at_once_with_hooks_and_ends_in_source_order() {
+async fn decision_16_parallel_calls_run_at_once_with_hooks_and_ends_in_source_order() {
     let mut scene =
         Scene::new([call([("c1", "waits", json!({"s": 3})), ("c2", "waits", json!({"s": 1}))]), say("done")]);
     let log = scene.log.clone();
@@ -54,19 +52,19 @@ async fn parallel_calls_run_at_once_with_hooks_and_ends_in_source_order() {
     let ran = scene.with([a]).run().await;
     assert_eq!(begun.elapsed(), Duration::from_secs(3));
     assert_eq!(
-        ran.only(["tool_", "◆", "waited"]),
+        ran.batch(),
         [
             "tool_queued c1 waits {\"s\":3}",
             "tool_queued c2 waits {\"s\":1}",
-            "◆ mod:a beforeToolCall",
-            "◆ mod:a beforeToolCall",
+            "◆ mod:a beforeToolCall c1",
+            "◆ mod:a beforeToolCall c2",
             "tool_running c1",
             "tool_running c2",
             "waited 1",
             "waited 3",
-            "◆ mod:a afterToolCall",
+            "◆ mod:a afterToolCall c1",
             "tool_completed c1: 3",
-            "◆ mod:a afterToolCall",
+            "◆ mod:a afterToolCall c2",
             "tool_completed c2: 1",
         ]
     );
@@ -78,7 +76,7 @@ async fn an_unknown_tool_is_an_error_result_without_a_question() {
     let ran =
         Scene::new([call([("c1", "nope", json!({})), ("c2", "echo", json!({}))]), say("done")]).run().await;
     assert_eq!(
-        ran.only(["tool_", "ask"]),
+        ran.batch(),
         [
             "tool_queued c1 nope {}",
             "tool_queued c2 echo {}",
@@ -95,10 +93,7 @@ async fn an_input_against_the_schema_is_an_error_result_and_no_hook_is_asked() {
     let scene = Scene::new([call([("c1", "echo", json!({"bad": 1}))]), say("done")]);
     let a = scene.fake_mod("a").watching([Hook::BeforeToolCall, Hook::AfterToolCall]);
     let ran = scene.with([a]).run().await;
-    assert_eq!(
-        ran.only(["tool_", "◆"]),
-        ["tool_queued c1 echo {\"bad\":1}", "tool_errored c1: the input is bad"]
-    );
+    assert_eq!(ran.batch(), ["tool_queued c1 echo {\"bad\":1}", "tool_errored c1: the input is bad"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -116,9 +111,15 @@ async fn a_tool_that_panics_is_an_error_result_that_the_hooks_see() {
     });
     let ran = scene.with([a]).run().await;
     assert_eq!(
-        ran.only(["tool_errored", "mod_error"]),
+        ran.batch(),
         [
+            "tool_queued c1 panics {}",
+            "tool_queued c2 later {}",
+            "tool_running c1",
+            "◆ mod:a afterToolCall c1",
             "tool_errored c1: the tool panics panicked: at once",
+            "tool_running c2",
+            "◆ mod:a afterToolCall c2",
             "tool_errored c2: the tool later panicked: when polled",
         ]
     );
@@ -134,7 +135,8 @@ async fn a_tool_that_answers_garbage_is_an_error_result() {
     let ran = scene.run().await;
     let error =
         "the tool odd answered something invalid: a tool result holds text and image blocks, got: thinking";
-    assert_eq!(ran.only(["tool_errored"]), [format!("tool_errored c1: {error}")]);
+    let told = ["tool_queued c1 odd {}", "tool_running c1", &format!("tool_errored c1: {error}")];
+    assert_eq!(ran.batch(), told);
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,8 +156,14 @@ async fn progress_is_told_while_the_tool_runs_and_not_behind_its_end() {
     });
     let ran = scene.with([a]).run().await;
     assert_eq!(
-        ran.only(["tool_running", "tool_update", "tool_completed"]),
-        ["tool_running c1", "tool_update c1: half", "tool_completed c1: whole"]
+        ran.batch(),
+        [
+            "tool_queued c1 works {}",
+            "tool_running c1",
+            "tool_update c1: half",
+            "◆ mod:a afterToolCall c1",
+            "tool_completed c1: whole",
+        ]
     );
 }
 
@@ -168,7 +176,7 @@ async fn the_description_of_the_tool_goes_to_the_question_and_to_tool_running() 
     scene.ask = Arc::new(FakeAsk { log: scene.log.clone(), answer: Box::new(|_| Ok(Answer::Allow)) });
     let ran = scene.run().await;
     assert_eq!(
-        ran.only(["ask", "tool_"]),
+        ran.batch(),
         [
             "tool_queued c1 echo {}",
             "ask echo Some(\"echoes\")",
@@ -189,133 +197,17 @@ async fn a_description_that_takes_five_seconds_or_panics_is_none() {
     let begun = tokio::time::Instant::now();
     let ran = scene.run().await;
     assert_eq!(begun.elapsed(), Duration::from_secs(5));
-    assert_eq!(ran.only(["tool_running"]), ["tool_running c1", "tool_running c2"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_denied_call_aborts_its_batch_and_the_run_ends_after_the_turn_commits() {
-    let mut scene = Scene::new([call([
-        ("c1", "echo", json!({})),
-        ("c2", "writes", json!({})),
-        ("c3", "writes", json!({})),
-    ])]);
-    scene.tools.push(FakeTool::new("writes").access(Access::Other));
-    let answer = |_: &_| Ok(Answer::Deny { reason: "not today".into() });
-    scene.ask = Arc::new(FakeAsk { log: scene.log.clone(), answer: Box::new(answer) });
-    let a = scene.fake_mod("a").watching([Hook::BeforeToolCall, Hook::AfterToolCall, Hook::OnTurnEnd]);
-    let ran = scene.with([a]).run().await;
     assert_eq!(
-        ran.only(["tool_", "ask", "◆", "turn_end", "commit", "run_end"]),
+        ran.batch(),
         [
-            "tool_queued c1 echo {}",
-            "tool_queued c2 writes {}",
-            "tool_queued c3 writes {}",
-            "ask writes None",
-            "tool_denied c2: not today",
-            "◆ mod:a onTurnEnd",
-            "turn_end 1 tools=true tokens=15",
-            "commit",
-            "run_end permission_denied 1",
-        ]
-    );
-    let not_run = "This call did not run, because another call of the same batch was denied.";
-    assert_eq!(
-        ran.told()[2],
-        format!(
-            "user[tool_results]: <c1 failed: {not_run}> <c2 failed: Permission denied: not today> <c3 failed: {not_run}>"
-        )
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_permission_check_that_throws_denies() {
-    let answers: [Box<dyn Fn() -> Result<Answer, crate::agent::BoxError> + Send + Sync>; 2] =
-        [Box::new(|| Err("the dialog is gone".into())), Box::new(|| panic!("the dialog fell over"))];
-    let reasons = [
-        "the permission could not be asked for: the dialog is gone",
-        "the permission check panicked: the dialog fell over",
-    ];
-    for (answer, reason) in answers.into_iter().zip(reasons) {
-        let mut scene = Scene::new([call([("c1", "writes", json!({}))])]);
-        scene.tools = vec![FakeTool::new("writes").access(Access::Other)];
-        scene.ask = Arc::new(FakeAsk { log: scene.log.clone(), answer: Box::new(move |_| answer()) });
-        let ran = scene.run().await;
-        assert_eq!(ran.only(["tool_denied"]), [format!("tool_denied c1: {reason}")]);
-        assert_eq!(ran.only(["run_end"]), ["run_end permission_denied 1"]);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn without_anybody_to_ask_a_call_is_denied_with_what_would_allow_it() {
-    let mut scene = Scene::new([call([("c1", "sh", json!({"about": "make && make test"}))])]);
-    scene.tools = vec![FakeTool::new("sh").access(Access::Other)];
-    let ran = scene.run().await;
-    let reason = "nobody is there to allow this call; to allow it, start with \
-                  --dangerously-skip-permissions, or add to the allow rules: sh(make), sh(make test)";
-    assert_eq!(ran.only(["tool_denied"]), [format!("tool_denied c1: {reason}")]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_permission_mode_is_pinned_for_the_round() {
-    let mut scene = Scene::new([
-        call([("c1", "writes", json!({"about": "a"})), ("c2", "writes", json!({"about": "a"}))]),
-        call([("c3", "writes", json!({"about": "a"}))]),
-    ]);
-    scene.tools = vec![FakeTool::new("writes").access(Access::Edit)];
-    scene.mode.set(PermissionMode::AcceptEdits);
-    let mode = Arc::clone(&scene.mode);
-    let a = scene.fake_mod("a").on(Hook::BeforeToolCall, move |_| {
-        mode.set(PermissionMode::Plan);
-        None
-    });
-    let ran = scene.with([a]).run().await;
-    assert_eq!(
-        ran.only(["tool_running", "tool_denied", "permission"]),
-        [
-            "permission_mode_changed accept-edits",
-            "permission_mode_changed plan",
+            "tool_queued c1 hangs {}",
+            "tool_queued c2 panics {}",
             "tool_running c1",
+            "tool_completed c1: hangs ran {}",
             "tool_running c2",
-            "tool_denied c3: only tools that read run in plan mode, got: writes",
+            "tool_completed c2: panics ran {}",
         ]
     );
-    let systems: Vec<_> = ran.calls.iter().map(|call| &*call.system).collect();
-    assert_eq!(systems, ["base accept-edits", "base plan"]);
-}
-
-fn rewriting_to(about: &'static str) -> impl Fn(&crate::hooks::HookInput) -> Option<HookOutcome> {
-    move |_| Some(HookOutcome::BeforeToolCall(BeforeToolCall::rewrite(json!({"about": about}))))
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_rewritten_call_is_held_against_the_deny_rules_again() {
-    let mut scene = Scene::new([call([("c1", "sh", json!({"about": "ls"})), ("c2", "echo", json!({}))])]);
-    scene.tools.push(FakeTool::new("sh").access(Access::Other));
-    scene.mode.set(PermissionMode::Bypass);
-    scene.deny = vec!["sh(rm *)"];
-    let a = scene.fake_mod("a").on(Hook::BeforeToolCall, rewriting_to("ls; rm -rf /"));
-    let ran = scene.with([a]).run().await;
-    assert_eq!(
-        ran.only(["tool_", "◆", "run_end"]),
-        [
-            "tool_queued c1 sh {\"about\":\"ls\"}",
-            "tool_queued c2 echo {}",
-            "◆ mod:a beforeToolCall",
-            "tool_denied c1: a deny rule forbids this call: sh(rm *) (after a rewrite by mod:a)",
-            "run_end permission_denied 1",
-        ]
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_rewrite_never_turns_a_deny_into_an_allow() {
-    let mut scene = Scene::new([call([("c1", "sh", json!({"about": "rm -rf /"}))])]);
-    scene.tools = vec![FakeTool::new("sh").access(Access::Other)];
-    scene.mode.set(PermissionMode::Bypass);
-    scene.deny = vec!["sh(rm *)"];
-    let a = scene.fake_mod("a").on(Hook::BeforeToolCall, rewriting_to("ls"));
-    let ran = scene.with([a]).run().await;
-    assert_eq!(ran.only(["tool_denied", "◆"]), ["tool_denied c1: a deny rule forbids this call: sh(rm *)"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -326,32 +218,8 @@ async fn a_rewrite_against_the_schema_is_an_error_result() {
     });
     let ran = scene.with([a]).run().await;
     let error = "This call did not run: mod:a rewrote its input, and now the input is bad";
-    assert_eq!(ran.only(["tool_running", "tool_errored"]), [format!("tool_errored c1: {error}")]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_deny_outranks_terminate_and_applies_no_mod_state() {
-    let mut scene = Scene::new([call([("c1", "echo", json!({})), ("c2", "sh", json!({"about": "ls"}))])]);
-    scene.tools.push(FakeTool::new("sh").access(Access::Other));
-    scene.allow = vec!["sh(ls)"];
-    scene.deny = vec!["sh(rm *)"];
-    let a = scene
-        .fake_mod("a")
-        .on(Hook::BeforeToolCall, |input| {
-            let Subject::ToolCall(call) = &input.subject else { panic!("not a call") };
-            let rewrite = BeforeToolCall::rewrite(json!({"about": "rm x"})).and_terminate();
-            (&*call.id == "c2").then_some(HookOutcome::BeforeToolCall(rewrite))
-        })
-        .on(Hook::AfterToolCall, |_| {
-            let answer = AfterToolCall { mod_state: Some(json!(1)), ..AfterToolCall::default() };
-            Some(HookOutcome::AfterToolCall(answer))
-        });
-    let ran = scene.with([a]).run().await;
-    assert_eq!(
-        ran.only(["tool_completed", "run_end"]),
-        ["tool_completed c1: echo ran {}", "run_end permission_denied 1"]
-    );
-    assert!(ran.outcome.state.mod_state.is_empty());
+    let told = ["tool_queued c1 echo {}", "◆ mod:a beforeToolCall c1", &format!("tool_errored c1: {error}")];
+    assert_eq!(ran.batch(), told);
 }
 
 #[tokio::test(start_paused = true)]
@@ -359,12 +227,14 @@ async fn the_last_call_of_an_answer_that_was_cut_off_does_not_run() {
     let block = |id: &str| ContentBlock::ToolUse { id: id.into(), name: "echo".into(), input: json!({}) };
     let ran = Scene::new([answer(vec![block("c1"), block("c2")], "length"), say("done")]).run().await;
     assert_eq!(
-        ran.only(["tool_running", "tool_errored", "run_end"]),
+        ran.batch(),
         [
+            "tool_queued c1 echo {}",
+            "tool_queued c2 echo {}",
             "tool_running c1",
+            "tool_completed c1: echo ran {}",
             "tool_errored c2: This call did not run: the answer hit the output limit, so its input may be \
              incomplete. Send it again.",
-            "run_end end_turn 2",
         ]
     );
 }

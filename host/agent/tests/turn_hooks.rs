@@ -1,8 +1,8 @@
 //! The contracts of the hooks around a turn.
 
 use mod_interface::types::{
-    Effort, EffortChange, Hook, HookOutcome, Message, MessageEdit, MessageSource, NextTurn, StatePatch,
-    StopReason, Usage,
+    Effort, EffortChange, Hook, HookOutcome, Message, MessageEdit, MessageSource, NextTurn, RunResult,
+    StatePatch, StopReason, Usage,
 };
 use serde_json::json;
 
@@ -114,7 +114,7 @@ async fn on_turn_start_and_on_turn_end_persist_what_they_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failing_turn_hook_keeps_the_prior_state_whole() {
+async fn decision_28_a_failing_turn_hook_keeps_the_prior_state_whole() {
     let scene = Scene::new([say("hi")]);
     let a = scene
         .fake_mod("a")
@@ -156,15 +156,21 @@ async fn on_turn_end_receives_this_turns_usage_also_in_the_round_that_stops() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn on_run_end_sees_the_final_state_and_result_and_changes_neither() {
-    let scene = Scene::new([say("bye")]);
+async fn on_run_end_sees_the_final_state_and_result_with_the_usage_of_all_turns_and_changes_neither() {
+    let scene = Scene::new(one_call());
     let a = scene.fake_mod("a").on(Hook::OnRunEnd, |input| {
         let Subject::RunEnd(result) = &input.subject else { panic!("no result") };
+        let expected = RunResult {
+            final_text: "done".to_owned(),
+            stop_reason: StopReason::EndTurn,
+            turn_count: 2,
+            usage: Usage { input_tokens: 20, output_tokens: 10, ..Usage::default() },
+        };
+        assert_eq!(**result, expected);
         assert_eq!(
-            (&*result.final_text, result.stop_reason, result.turn_count),
-            ("bye", StopReason::EndTurn, 1)
+            told(&input.state.messages)[2..],
+            ["user[tool_results]: <c1: echo ran {}>", "assistant: done"]
         );
-        assert_eq!(told(&input.state.messages), ["user[user]: go", "assistant: bye"]);
         Some(HookOutcome::ShouldStop)
     });
     let ran = scene.with([a]).run().await;
@@ -172,7 +178,7 @@ async fn on_run_end_sees_the_final_state_and_result_and_changes_neither() {
         ran.only(["mod_error", "run_end"]),
         [
             "mod_error mod:a onRunEnd: answered something invalid: the answer of another hook: an early stop",
-            "run_end end_turn 1",
+            "run_end end_turn 2",
         ]
     );
 }
@@ -223,7 +229,7 @@ async fn effort_has_three_states() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn decision_21_prepare_next_turn_wins_over_set_model_for_the_rest_of_the_run() {
+async fn decision_21_prepare_next_turn_wins_over_set_model_and_set_effort_for_the_rest_of_the_run() {
     let mut scene = Scene::new([
         call([("c1", "echo", json!({}))]),
         call([("c2", "echo", json!({}))]),
@@ -231,8 +237,10 @@ async fn decision_21_prepare_next_turn_wins_over_set_model_for_the_rest_of_the_r
         say("next run"),
     ]);
     let choice = std::sync::Arc::clone(&scene.choice);
-    let a = next(scene.fake_mod("a"), 1, Some("p/hook"), None).on(Hook::OnTurnStart, move |input| {
+    let low = Some(EffortChange::Set(Effort::Low));
+    let a = next(scene.fake_mod("a"), 1, Some("p/hook"), low).on(Hook::OnTurnStart, move |input| {
         choice.set_model(format!("p/set{}", input.turn_number));
+        choice.set_effort(Some(if input.turn_number == 1 { Effort::High } else { Effort::Max }));
         None
     });
     scene = scene.with([a]);
@@ -240,9 +248,10 @@ async fn decision_21_prepare_next_turn_wins_over_set_model_for_the_rest_of_the_r
     for _ in 0..2 {
         agent.run(scene.state.clone(), Some(Message::user("go")), &scene.cancel).await;
     }
+    scene.follows_the_diagrams();
     let calls = scene.model.calls.lock().unwrap();
-    let models: Vec<_> = calls.iter().map(|call| &*call.model).collect();
-    assert_eq!(models, ["p/set1", "p/hook", "p/hook", "p/set1"]);
+    let (set, hook) = (("p/set1", Some(Effort::High)), ("p/hook", Some(Effort::Low)));
+    assert_eq!(choices(&calls), [set, hook, hook, set]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -134,8 +134,16 @@ pub(super) struct RunArgs {
     #[arg(help_heading = "Session", short = 'c', long = "continue")]
     pub(super) latest: bool,
 
-    /// Go on with this session of this folder: its id, or enough of either end of it
-    #[arg(help_heading = "Session", short, long, value_name = "ID", conflicts_with = "latest")]
+    /// Go on with this session of this folder: its id, or enough of either end of it. Without one, list them
+    #[arg(
+        help_heading = "Session",
+        short,
+        long,
+        value_name = "ID",
+        num_args = 0..=1,
+        default_missing_value = "",
+        conflicts_with = "latest"
+    )]
     pub(super) resume: Option<String>,
 
     /// Keep no record of the session on disk

@@ -123,9 +123,10 @@ Permissions:
       --deny <RULE>                   Never run this. May be repeated
 
 Session:
-  -c, --continue     Go on with the session of this folder that was written to last
-  -r, --resume <ID>  Go on with this session of this folder: its id, or enough of either end of it
-      --no-session   Keep no record of the session on disk
+  -c, --continue       Go on with the session of this folder that was written to last
+  -r, --resume [<ID>]  Go on with this session of this folder: its id, or enough of either end of
+                       it. Without one, list them
+      --no-session     Keep no record of the session on disk
 
 Examples:
   cmd -p "What does this project do?"

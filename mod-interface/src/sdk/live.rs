@@ -17,7 +17,7 @@ impl ModApi {
     /// async fn tests_last(cmd: ModApi) -> Result<()> {
     ///     let api = cmd.clone();
     ///     cmd.on(EventKind::RunStart, move |_| {
-    ///         let _gone = api.queue_message("Run the tests before you end.", DeliverAs::FollowUp);
+    ///         api.queue_message("Run the tests before you end.", DeliverAs::FollowUp)
     ///     })?;
     ///     Ok(())
     /// }
@@ -64,5 +64,26 @@ impl ModApi {
     /// As for [`Self::set_model`].
     pub fn set_effort(&self, effort: Option<Effort>) -> Result<()> {
         services::now(self.frame(), "set_effort", &json!({ "effort": effort })).map(drop)
+    }
+
+    /// Names the session, in place of the name that it had: one line, for the list of sessions. The event
+    /// `session_titled` says so. A name that is blank, or has more than 1000 bytes, is told as a `mod_error`, and
+    /// nothing changes; nor does anything for the name that it has already.
+    ///
+    /// ```
+    /// # use mod_interface::prelude::*;
+    /// async fn named_by_branch(cmd: ModApi) -> Result<()> {
+    ///     let git = cmd.exec("git").args(["branch", "--show-current"]).await?;
+    ///     match git.stdout.trim() {
+    ///         "" => Ok(()),
+    ///         branch => cmd.set_session_name(branch),
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Self::set_model`].
+    pub fn set_session_name(&self, name: &str) -> Result<()> {
+        services::now(self.frame(), "set_session_name", &json!({ "name": name })).map(drop)
     }
 }

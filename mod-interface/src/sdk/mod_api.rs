@@ -28,6 +28,25 @@ pub struct Registration {
     id: u64,
 }
 
+/// What code returns that only listens: nothing, or a [`Result`] of anything.
+pub trait Heard {
+    /// What is told of it.
+    #[doc(hidden)]
+    fn heard(self) -> Result<()>;
+}
+
+impl Heard for () {
+    fn heard(self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<T> Heard for Result<T> {
+    fn heard(self) -> Result<()> {
+        self.map(drop)
+    }
+}
+
 impl Registration {
     /// From the answer of a host that was given something.
     pub(super) fn added(frame: &Frame, added: std::result::Result<u64, String>) -> Result<Self> {
@@ -78,7 +97,8 @@ impl ModApi {
     ///
     /// # Errors
     /// A hook was given twice in one [`Hooks`].
-    pub fn hooks(&self, hooks: Hooks) -> Result<Registration> {
+    pub fn hooks(&self, hooks: impl Into<Hooks>) -> Result<Registration> {
+        let hooks = hooks.into();
         if let Some(hook) = hooks.repeated() {
             return Err(Error::msg(format!(
                 "a hook set twice in one Hooks; call hooks() once for each: {hook}"
@@ -110,22 +130,29 @@ impl ModApi {
     }
 
     /// Observes an event: inline, in order, after the host's own listeners. It cannot change anything,
-    /// and should be quick, for the run waits.
+    /// and should be quick, for the run waits. What it returns is nothing, or a [`Result`]: an error is told as a
+    /// `mod_error`, as a panic is.
     ///
     /// ```
     /// # use mod_interface::prelude::*;
     /// async fn count_tools(cmd: ModApi) -> Result<()> {
-    ///     let log = cmd.clone();
-    ///     cmd.on(EventKind::ToolCompleted, move |event| log.log(LogLevel::Info, event.tool_name()))?;
+    ///     cmd.on(EventKind::ToolCompleted, |event| event.ctx().log(LogLevel::Info, event.tool_name()))?;
+    ///     cmd.on(EventKind::RunEnd, |event| {
+    ///         if let EventPayload::RunEnd { result } = event.parse()?.payload {
+    ///             event.ctx().ui().set_status(&format!("{} tokens", result.usage.total()))?;
+    ///         }
+    ///         Ok(())
+    ///     })?;
     ///     Ok(())
     /// }
     /// ```
     ///
     /// # Errors
     /// The harness is gone.
-    pub fn on<F>(&self, kind: EventKind, observe: F) -> Result<Registration>
+    pub fn on<F, T>(&self, kind: EventKind, observe: F) -> Result<Registration>
     where
-        F: Fn(&Event) + Send + Sync + 'static,
+        F: Fn(&Event) -> T + Send + Sync + 'static,
+        T: Heard,
     {
         self.listen("event", &json!({ "kind": kind.as_str() }), move |frame| observe(Event::of(frame)))
     }
@@ -168,16 +195,13 @@ impl ModApi {
     }
 
     /// Registers something that is told synchronously.
-    pub(super) fn listen(
+    pub(super) fn listen<T: Heard>(
         &self,
         kind: &str,
         spec: &Value,
-        hear: impl Fn(&Frame) + Send + Sync + 'static,
+        hear: impl Fn(&Frame) -> T + Send + Sync + 'static,
     ) -> Result<Registration> {
-        let call = move |frame: &Frame| {
-            hear(frame);
-            Ok(())
-        };
+        let call = move |frame: &Frame| hear(frame).heard();
         self.add(kind, spec, Callable::new(Box::new(SyncEntry::new(call, self.runtime.clone()))))
     }
 

@@ -67,6 +67,8 @@ fn services_are_asked_by_name_and_their_answers_read() {
     assert_eq!(api.get_flag::<String>("color").unwrap().as_deref(), Some("red"));
     let no_bool = api.get_flag::<bool>("color").unwrap_err().to_string();
     assert_eq!(no_bool, "a boolean is true or false, got: red");
+    let no_number = api.get_flag::<u64>("color").unwrap_err().to_string();
+    assert_eq!(no_number, "a number is a whole one from 0, got: red");
     assert_eq!(
         ready(api.ui().input("Which?").placeholder("red").into_future()).unwrap().as_deref(),
         Some("red")
@@ -74,6 +76,7 @@ fn services_are_asked_by_name_and_their_answers_read() {
     api.log(crate::sdk::LogLevel::Warn, "hot");
     api.ui().notify("look");
     let expected = [
+        asked("flag", r#"{"name":"color"}"#),
         asked("flag", r#"{"name":"color"}"#),
         asked("flag", r#"{"name":"color"}"#),
         asked("ui.input", r#"{"placeholder":"red","title":"Which?"}"#),
@@ -101,9 +104,11 @@ fn a_flag_is_told_with_its_type_and_its_default() {
     let (api, recording) = api("7");
     assert!(api.add_flag(Flag::boolean("loud").default(true)).unwrap().is_active());
     api.add_flag(Flag::string("color").default("red").description("of the text")).unwrap();
+    api.add_flag(Flag::number("times").default(2)).unwrap();
     let expected = [
         asked("flag.add", r#"{"default":true,"description":null,"name":"loud","type":"boolean"}"#),
         asked("flag.add", r#"{"default":"red","description":"of the text","name":"color","type":"string"}"#),
+        asked("flag.add", r#"{"default":2,"description":null,"name":"times","type":"number"}"#),
     ];
     assert_eq!(recording.take(), expected);
 }

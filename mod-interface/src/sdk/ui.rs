@@ -38,6 +38,25 @@ impl<'a> Ui<'a> {
         Self { frame, runtime }
     }
 
+    /// Whether somebody is there to answer. Questions need not ask for it: it is for what should be said or done in
+    /// another way where nobody is.
+    ///
+    /// ```
+    /// # use mod_interface::prelude::*;
+    /// async fn rings(cmd: ModApi) -> Result<()> {
+    ///     cmd.on(EventKind::RunEnd, |event| {
+    ///         if event.ctx().ui().is_interactive() {
+    ///             event.ctx().ui().notify("Done.");
+    ///         }
+    ///     })?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn is_interactive(&self) -> bool {
+        // Where the host is gone, nobody is there either.
+        services::now(self.frame, "ui.interactive", &Value::Null).is_ok_and(|answer| answer == true)
+    }
+
     /// Shows a notice.
     pub fn notify(&self, message: &str) {
         // A host that cannot show it has lost its terminal: nothing that a mod could mend.
@@ -89,10 +108,10 @@ impl<'a> Ui<'a> {
     /// ```
     /// # use mod_interface::prelude::*;
     /// async fn count_turns(cmd: ModApi) -> Result<()> {
-    ///     let (api, turns) = (cmd.clone(), std::sync::atomic::AtomicU32::new(0));
-    ///     cmd.on(EventKind::TurnEnd, move |_| {
+    ///     let turns = std::sync::atomic::AtomicU32::new(0);
+    ///     cmd.on(EventKind::TurnEnd, move |event| {
     ///         let turns = turns.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-    ///         let _gone = api.ui().set_status(&format!("{turns} turns"));
+    ///         event.ctx().ui().set_status(&format!("{turns} turns"))
     ///     })?;
     ///     Ok(())
     /// }

@@ -163,7 +163,7 @@ macro_rules! with_state {
     )*};
 }
 
-with_state! { Context ToolCall ToolResult Turn TurnEnd RunEnd Stop }
+with_state! { Context ToolCall ToolResult Turn TurnEnd RunEnd Stop Prompt SessionEvent }
 
 macro_rules! with_turn_number {
     ($($name:ident)*) => {$(

@@ -17,7 +17,7 @@ use crate::sdk::{ExecOutput, ModApi, Result, RuntimeHandle, start};
 /// A host that records what a mod does, and answers what the test says.
 ///
 /// What the test says nothing of is answered as where nobody is at the keyboard: `confirm` is `false`, `select`
-/// and `input` are `None`. Of several answers to one thing each is given once, in order, and the last one
+/// and `input` are `None`; once it answers one of them, somebody is there. Of several answers to one thing each is given once, in order, and the last one
 /// stays. A process that the test says nothing of fails with a text that says so: no test starts one.
 ///
 /// ```

@@ -81,6 +81,8 @@ mod round;
 mod run;
 mod screen;
 mod script;
+#[cfg(test)]
+mod sdk_tests;
 mod services;
 #[cfg(test)]
 mod tests;

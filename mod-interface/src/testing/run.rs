@@ -39,7 +39,7 @@ impl TestMod {
     ///         if stop.last_assistant_text().contains("tests pass") {
     ///             return Ok(StopDecision::Stop);
     ///         }
-    ///         Ok(StopDecision::Continue { reason: Some("Run the tests.".to_owned()) })
+    ///         Ok(StopDecision::go_on("Run the tests."))
     ///     }))?;
     ///     Ok(())
     /// }

@@ -38,6 +38,8 @@ pub(super) fn now(core: &Core, frame: &TestFrame, service: &str, args: &str) -> 
         "ui.notify" => {
             core.emit(EventPayload::Notice { level: NoticeLevel::Info, message: text("message") });
         }
+        // Whoever answers is there.
+        "ui.interactive" => return Ok((!core.answers().known("ui.").is_empty()).to_string()),
         "emit" => emit(core, &text("kind"), &args["data"])
             .inspect_err(|refused| core.tell_fault(&entry::failed(&frame.place(), refused)))?,
         "bus.emit" => {

@@ -234,7 +234,7 @@ fn a_hook_that_fails_panics_or_answers_nonsense_is_a_fault() {
 async fn many_things(cmd: ModApi) -> Result<()> {
     let log = cmd.clone();
     cmd.on(EventKind::ToolQueued, move |event| log.ui().notify(event.tool_name()))?;
-    cmd.on(EventKind::RunStart, |_| panic!("no runs"))?;
+    cmd.on(EventKind::RunStart, |_| -> Result<()> { panic!("no runs") })?;
     let hears = cmd.clone();
     cmd.events().on("tests", move |message| hears.ui().notify(&message.json()))?;
     let says = cmd.clone();

@@ -144,6 +144,11 @@ impl Message {
         Self::user_from(MessageSource::User, text)
     }
 
+    /// Makes a message of a mod, which the model reads as the user's.
+    pub fn from_mod(text: impl Into<String>) -> Self {
+        Self::user_from(MessageSource::Mod, text)
+    }
+
     /// Makes a message on the user's side that came from `source`.
     pub fn user_from(source: MessageSource, text: impl Into<String>) -> Self {
         Self { role: Role::User, content: vec![ContentBlock::text(text)], source }

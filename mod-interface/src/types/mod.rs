@@ -10,6 +10,7 @@ mod model;
 mod outcome;
 mod permission;
 mod placement;
+mod session;
 mod state;
 mod tool;
 mod usage;
@@ -24,6 +25,7 @@ pub use outcome::{
 };
 pub use permission::PermissionMode;
 pub use placement::Placement;
+pub use session::{CustomMessage, Navigation, SessionInfo, TreeNode};
 pub use state::AgentState;
 pub use tool::{ToolOutput, ToolSpec};
 pub use usage::{RunResult, SessionEndReason, SessionStartSource, StopReason, Usage};

@@ -25,13 +25,10 @@ async fn custom_entry_renderer(cmd: ModApi) -> Result<()> {
     // Who shows it gives data alone.
     let feed = cmd.clone();
     cmd.on(EventKind::ToolErrored, move |event| {
-        let Ok(AgentEvent { payload: EventPayload::ToolErrored { tool_name, error, .. }, .. }) =
-            event.parse()
-        else {
-            return;
-        };
-        // It fails when the session is over: nobody is there to see it.
-        let _unseen = feed.show_entry(FAILED, &json!({ "tool": tool_name, "error": error }));
+        if let EventPayload::ToolErrored { tool_name, error, .. } = event.parse()?.payload {
+            feed.show_entry(FAILED, &json!({ "tool": tool_name, "error": error }))?;
+        }
+        Ok(())
     })?;
     Ok(())
 }

@@ -9,14 +9,11 @@ use mod_interface::prelude::*;
 export_mod!(flags_and_options);
 
 async fn flags_and_options(cmd: ModApi) -> Result<()> {
-    cmd.add_flag(Flag::string("greeting").default("Hello").description("What is said to somebody"))?;
-    cmd.add_flag(Flag::boolean("shout").description("Says it in capitals"))?;
-    cmd.add_flag(Flag::string("name").description("Who is greeted where nobody is named"))?;
-
-    // A flag is read as the type that is asked for. One without a default has no value until it is given one.
-    let greeting: String = cmd.get_flag("greeting")?.unwrap_or_default();
-    let shout: bool = cmd.get_flag("shout")?.unwrap_or_default();
-    let name: Option<String> = cmd.get_flag("name")?;
+    // A flag that has a default always has a value. One without has none until it is given one.
+    let greeting =
+        cmd.flag(Flag::string("greeting").default("Hello").description("What is said to somebody"))?;
+    let shout = cmd.flag(Flag::boolean("shout").default(false).description("Says it in capitals"))?;
+    let name = cmd.flag(Flag::string("name").description("Who is greeted where nobody is named"))?;
 
     let greet = Command::new("greet", "Greets somebody").argument_hint("[name]").run(move |call| {
         let name = match (call.args(), &name) {

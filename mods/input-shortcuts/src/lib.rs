@@ -14,13 +14,11 @@ async fn input_shortcuts(cmd: ModApi) -> Result<()> {
 fn shortcut(typed: &str) -> TransformInput {
     let typed = typed.trim();
     if typed.eq_ignore_ascii_case("ping") {
-        return TransformInput::Handled { message: Some("pong".to_owned()) };
+        return TransformInput::handled("pong");
     }
     match typed.strip_prefix('?').map(str::trim) {
         None | Some("") => TransformInput::Continue,
-        Some(topic) => {
-            TransformInput::Transform { text: format!("Explain briefly, with one example: {topic}") }
-        }
+        Some(topic) => TransformInput::text(format!("Explain briefly, with one example: {topic}")),
     }
 }
 
@@ -31,8 +29,8 @@ mod tests {
     #[test]
     fn only_shortcuts_are_changed() {
         let explained = "Explain briefly, with one example: lifetimes";
-        assert_eq!(shortcut(" ? lifetimes "), TransformInput::Transform { text: explained.to_owned() });
-        assert_eq!(shortcut("Ping"), TransformInput::Handled { message: Some("pong".to_owned()) });
+        assert_eq!(shortcut(" ? lifetimes "), TransformInput::text(explained));
+        assert_eq!(shortcut("Ping"), TransformInput::handled("pong"));
         assert_eq!(
             [shortcut("?"), shortcut("why?"), shortcut("pinging")],
             [const { TransformInput::Continue }; 3]

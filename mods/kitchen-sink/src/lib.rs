@@ -13,8 +13,8 @@ export_mod!(kitchen_sink);
 
 async fn kitchen_sink(cmd: ModApi) -> Result<()> {
     // Flags: `--mod-option kitchen-sink.quiet=true`.
-    cmd.add_flag(Flag::boolean("quiet").default(false).description("Shows no status and no widget"))?;
-    let quiet: bool = cmd.get_flag("quiet")?.unwrap_or_default();
+    let quiet =
+        cmd.flag(Flag::boolean("quiet").default(false).description("Shows no status and no widget"))?;
 
     // In the factory there is no session yet: what is asked of it is kept until there is.
     cmd.set_effort(Some(Effort::Low))?;
@@ -75,8 +75,7 @@ fn watch(cmd: &ModApi, quiet: bool) -> Result<()> {
     cmd.on(EventKind::TurnEnd, move |_| {
         let turns = turns.fetch_add(1, Relaxed) + 1;
         api.ui().refresh_widgets();
-        // It fails when the session is over.
-        let _gone = api.ui().set_status(&format!("sink: {turns}"));
+        api.ui().set_status(&format!("sink: {turns}"))
     })?;
     Ok(())
 }
@@ -84,9 +83,7 @@ fn watch(cmd: &ModApi, quiet: bool) -> Result<()> {
 /// The hooks, in the order in which a run asks them.
 fn hooks() -> Hooks {
     Hooks::new()
-        .transform_input_sync(|prompt, _| {
-            Ok(TransformInput::Transform { text: prompt.text().replace("!!", "at once") })
-        })
+        .transform_input_sync(|prompt, _| Ok(TransformInput::text(prompt.text().replace("!!", "at once"))))
         .on_turn_start_sync(|_, _| Ok(StatePatch::default()))
         .append_system_prompt_sync(|_, _| Ok(Some("There is a kitchen sink.".to_owned())))
         .transform_context_sync(|_, _| Ok(Vec::new()))

@@ -1,5 +1,18 @@
 use super::*;
 
+/// The rows of the mods that are compiled in.
+fn built_in() -> String {
+    let registers = [
+        ("provider-openai   ", "providers: openai, openai-responses"),
+        ("provider-anthropic", "providers: anthropic"),
+        ("titling           ", "events: run_end"),
+    ];
+    let version = env!("CARGO_PKG_VERSION");
+    let row =
+        |(name, what)| format!("{name}  {version}    1.0        built-in  loaded    builtin\n    {what}\n");
+    registers.map(row).concat()
+}
+
 #[test]
 fn every_mod_is_listed_with_what_it_does_or_what_stands_in_its_way() {
     let machine = Machine::new();
@@ -13,16 +26,11 @@ fn every_mod_is_listed_with_what_it_does_or_what_stands_in_its_way() {
     fs::create_dir(machine.path("work/.commandcode")).unwrap();
     let sha256 = built_hash(&machine);
     let bad = "not a shared library, expected the .so, .dylib or .dll of a crate with crate-type = [\"cdylib\"], got: a text file [E_NOT_A_LIBRARY]";
-    let version = env!("CARGO_PKG_VERSION");
     let text = format!(
         "warning: 1 TypeScript mods in home/mods are not native and were left alone
 warning: the workspace is not trusted: its own mods are not looked at, and do not load before cmd mods trust
 NAME                VERSION  INTERFACE  SCOPE     STATE     SOURCE
-provider-openai     {version}    1.0        built-in  loaded    builtin
-    providers: openai, openai-responses
-provider-anthropic  {version}    1.0        built-in  loaded    builtin
-    providers: anthropic
-a-mod               1.0.0    1.0        user      loaded    home/mods/liba_mod.so
+{}a-mod               1.0.0    1.0        user      loaded    home/mods/liba_mod.so
     hooks: onStop; tools: x, y
     sha256: {sha256}
     warning: odd
@@ -31,7 +39,8 @@ a-mod               1.0.0    1.0        user      loaded    home/mods/liba_mod.s
 a-mod               1.0.0    1.0        user      shadowed  file:a-mod
     a mod of that name comes before it, from home/mods/liba_mod.so (user)
     sha256: {sha256}
-"
+",
+        built_in()
     );
     assert_eq!(machine.run("cmd mods list"), (Ok(Exit::Failure), text));
 
@@ -47,14 +56,17 @@ a-mod               1.0.0    1.0        user      shadowed  file:a-mod
         json["mods"].as_array().unwrap().iter().map(|found| found["state"].clone()).collect();
     assert_eq!(
         (exit, states),
-        (Ok(Exit::Failure), ["disabled", "found", "disabled", "failed", "disabled"].map(Into::into).to_vec())
+        (
+            Ok(Exit::Failure),
+            ["disabled", "found", "found", "disabled", "failed", "disabled"].map(Into::into).to_vec()
+        )
     );
     assert_eq!(json["warnings"][0], "home/settings.json: unknown setting `x`");
     assert_eq!(
-        json["mods"][4].to_string(),
+        json["mods"][5].to_string(),
         format!(
             r#"{{"hash":"ok","interface":"1.0","library":{},"name":"a-mod","registered":{{}},"scope":"user","sha256":"{sha256}","source":"file:a-mod","state":"disabled","version":"1.0.0","warnings":[]}}"#,
-            json["mods"][4]["library"]
+            json["mods"][5]["library"]
         )
     );
 }

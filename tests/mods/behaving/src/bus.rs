@@ -24,7 +24,7 @@ pub(crate) fn add(cmd: &ModApi, me: &str, what: &str) -> Result<bool> {
             })?;
         }
         "hear-and-panic" => {
-            cmd.events().on(GREETINGS, |_| panic!("cannot hear"))?;
+            cmd.events().on(GREETINGS, |_| -> Result<()> { panic!("cannot hear") })?;
         }
         "echo" => {
             cmd.events().on(GREETINGS, move |message| {

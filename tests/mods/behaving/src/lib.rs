@@ -8,6 +8,7 @@ mod faults;
 mod later;
 mod registering;
 mod screen;
+mod tells;
 mod tools;
 mod turns;
 mod verbs;
@@ -21,8 +22,8 @@ pub async fn behaving(cmd: ModApi) -> Result<()> {
     let does: String = cmd.get_flag("does")?.unwrap_or_default();
     for what in does.split(',').filter(|what| !what.is_empty()) {
         let me = cmd.name().chars().last().map(String::from).unwrap_or_default();
-        let hooks =
-            tools::hooks(&me, what).or_else(|| turns::hooks(&me, what)).or_else(|| faults::hooks(what));
+        let hooks = tools::hooks(&me, what).or_else(|| turns::hooks(&me, what));
+        let hooks = hooks.or_else(|| tells::hooks(&me, what)).or_else(|| faults::hooks(what));
         match hooks {
             Some(hooks) => drop(cmd.hooks(hooks)?),
             None if bus::add(&cmd, &me, what)? || registering::add(&cmd, &me, what)? => {}

@@ -1,18 +1,9 @@
 //! Calls the host from where nobody expects it.
 
-use std::sync::{Mutex, PoisonError};
-
 use mod_interface::prelude::*;
 
-/// The hooks of this mod.
-static OWN: Mutex<Option<Registration>> = Mutex::new(None);
-
-pub(crate) fn keep(own: Registration) {
-    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
-}
-
 /// Calls the host from the place that `how` names, if it names one.
-pub(crate) async fn call(how: &str, api: &ModApi, ctx: &Ctx) -> Result<()> {
+pub(crate) async fn call(how: &str, api: &ModApi, ctx: &Ctx, own: Option<&Registration>) -> Result<()> {
     let drops = || CallsWhenDropped(ctx.clone(), api.clone());
     match how {
         "call-in-drop" => drop(drops()),
@@ -36,7 +27,6 @@ pub(crate) async fn call(how: &str, api: &ModApi, ctx: &Ctx) -> Result<()> {
             call_everything(ctx, api, "disposed");
         }
         "dispose-itself" => {
-            let own = OWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
             for own in own.iter().chain(&own) {
                 own.dispose();
             }
@@ -45,6 +35,11 @@ pub(crate) async fn call(how: &str, api: &ModApi, ctx: &Ctx) -> Result<()> {
         "flood-events" => {
             for number in 0..1000 {
                 ctx.emit("flood", &json!(number))?;
+            }
+        }
+        "flood-bus" => {
+            for number in 0..1000 {
+                api.events().emit("flood", &json!(number))?;
             }
         }
         _ => {}

@@ -1,0 +1,149 @@
+//! The record of the session as mods reach it: what each keeps in it, its tree, and where it goes on.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use mod_interface::types::{CustomMessage, Message, Navigation, SessionInfo, TreeNode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    live::Live,
+    screen::check_type,
+    services::{Answer, Asker, parse, unknown},
+};
+
+/// What is said where there is no session yet.
+const UNBOUND: &str = "no session is bound yet; ask in a hook, an event or a command, not in the factory";
+
+/// The record of a session that is bound, for mods. What is asked at once waits for one write to the disk at most.
+pub trait SessionRecord: Send + Sync {
+    /// Keeps `data` of the mod `owner` on the branch of the leaf; gives the entry's id.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn append_custom(&self, owner: &str, custom_type: &str, data: Value) -> Result<String, String>;
+
+    /// Takes what the mod `owner` says to the model in the next turn: gives the entry's id, and the message that it
+    /// becomes.
+    ///
+    /// # Errors
+    /// Too much waits for the next turn already, or it cannot be written.
+    fn append_custom_message(&self, owner: &str, said: CustomMessage) -> Result<(String, Message), String>;
+
+    /// The ids and data of what the mod `owner` keeps on the branch of the leaf, in the order of the file.
+    fn custom_entries(&self, owner: &str, custom_type: &str) -> Vec<(String, Arc<Value>)>;
+
+    /// What is known of it.
+    fn info(&self) -> SessionInfo;
+
+    /// Names the session; gives the name, unless it has that one already.
+    ///
+    /// # Errors
+    /// The name is blank or too long, or it cannot be written.
+    fn set_name(&self, name: &str) -> Result<Option<String>, String>;
+
+    /// The nodes of the tree, parents before their children, the root first.
+    fn tree(&self) -> Vec<TreeNode>;
+
+    /// The node behind which the session goes on.
+    fn leaf_id(&self) -> String;
+
+    /// Names a node; an empty name takes its name away.
+    ///
+    /// # Errors
+    /// There is no such node, the name is too long, or it cannot be written.
+    fn set_label(&self, target_id: &str, label: &str) -> Result<(), String>;
+
+    /// Goes on behind another node, in the state of the last commit on the way to it.
+    ///
+    /// # Errors
+    /// A run goes on, there is no such node, or it cannot be written. Nothing has changed then.
+    fn navigate(&self, navigation: Navigation) -> BoxFuture<'static, Result<(), String>>;
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Kept {
+    custom_type: String,
+    #[serde(default)]
+    data: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Kind {
+    custom_type: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Label {
+    target_id: String,
+    #[serde(default)]
+    label: String,
+}
+
+/// Answers a service about the record at once.
+pub(super) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
+    if service == "session.bound" {
+        return Ok(session(asker).is_ok().to_string());
+    }
+    let owner = &*asker.owner.id;
+    let answer = match service {
+        "session.append" => {
+            let Kept { custom_type, data } = parse(service, args)?;
+            check_type(&custom_type)?;
+            json!(session(asker)?.record().append_custom(owner, &custom_type, data)?)
+        }
+        "session.append_message" => append_message(asker, parse(service, args)?)?,
+        "session.entries" => {
+            let kind: Kind = parse(service, args)?;
+            let entries = session(asker)?.record().custom_entries(owner, &kind.custom_type);
+            entries.iter().map(|(id, data)| json!({ "id": id, "data": &**data })).collect()
+        }
+        "session.info" => json!(session(asker)?.record().info()),
+        "sessions.tree" => json!(session(asker)?.record().tree()),
+        "sessions.leaf_id" => json!(session(asker)?.record().leaf_id()),
+        "sessions.set_label" => {
+            let Label { target_id, label } = parse(service, args)?;
+            json!(session(asker)?.record().set_label(&target_id, &label)?)
+        }
+        _ => return Err(unknown(service)),
+    };
+    Ok(answer.to_string())
+}
+
+/// Answers a service about the record later.
+pub(super) fn later(
+    asker: &Asker,
+    service: &str,
+    args: &str,
+) -> Result<BoxFuture<'static, Result<Value, String>>, String> {
+    match service {
+        "sessions.navigate_tree" => {
+            let moving = session(asker)?.record().navigate(parse(service, args)?);
+            Ok(Box::pin(async move { moving.await.map(|()| Value::Null) }))
+        }
+        _ => Err(unknown(service)),
+    }
+}
+
+fn append_message(asker: &Asker, said: CustomMessage) -> Result<Value, String> {
+    check_type(&said.custom_type)?;
+    if said.content.trim().is_empty() {
+        return Err("a message to the model needs a text, got none".to_owned());
+    }
+    let shown = said.display.then(|| said.clone());
+    let (entry_id, message) = session(asker)?.record().append_custom_message(&asker.owner.id, said)?;
+    if let Some(said) = shown {
+        asker.core.show_message(said);
+    }
+    Ok(json!({ "entryId": entry_id, "message": message }))
+}
+
+/// The session of who asks.
+fn session(asker: &Asker) -> Result<Arc<dyn Live>, String> {
+    asker.core.registrations().check_open(&asker.owner).map_err(|refusal| refusal.to_string())?;
+    asker.core.orders.session().ok_or_else(|| UNBOUND.to_owned())
+}
