@@ -15,10 +15,10 @@ use crate::{
 const FORGED: &str = "the host alone raises this event, a mod notice and kinds of its own: run_end";
 
 /// Events, each with its agent.
-type Events = Arc<Mutex<Vec<(String, EventPayload)>>>;
+type Raised = Arc<Mutex<Vec<(String, EventPayload)>>>;
 
 /// A world, and the events that are raised in it.
-fn world() -> (World, Events) {
+fn world() -> (World, Raised) {
     let (world, events) = (World::new(), Arc::<Mutex<Vec<_>>>::default());
     let kept = Arc::clone(&events);
     world.core.bus.add(Arc::new(move |event: &AgentEvent| {

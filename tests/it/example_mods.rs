@@ -103,14 +103,16 @@ async fn kitchen_sink_does_a_little_of_everything() {
         { "text": "one", "expect": { "tool_result_contains": { "text": "git version" } } },
         { "text": "two", "expect": { "last_user_contains": "Use the word typed." } },
     ]);
-    let prompts = ["go !!", "/sink", "/unsink", "/roll"];
-    let seen = seen("kitchen-sink", &[], turns.clone(), &prompts[..3]).await;
-    assert_eq!(seen.came, ["one", "two", "gone"]);
+    let prompts = ["go !!", "/sink", "/keep plum", "/keep fig", "/back", "/back", "/unsink"];
+    let seen = seen("kitchen-sink", &[], turns.clone(), &prompts).await;
+    assert_eq!(seen.came, ["one", "two", "plum", "plum, fig", "at fig", "at custom_message", "gone"]);
     assert_eq!(
         seen.shown,
         [
             "sunk: \u{1b}[36msunk:\u{1b}[0m \"the factory\"",
             "Which word? Some(\"sink\")",
+            "sink/word: The word is plum.",
+            "sink/word: The word is fig.",
             "sink: 3",
             "turns: 3"
         ]
@@ -156,6 +158,7 @@ fn the_list_of_mods_shows_flags_and_renderers() {
     let expected = [
         "    providers: openai, openai-responses",
         "    providers: anthropic",
+        "    events: run_end",
         "    events: tool_errored; renderers: custom-entry-renderer/failed",
         "    commands: greet; flags: greeting, shout, name",
     ];

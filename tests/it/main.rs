@@ -22,6 +22,7 @@ mod channels;
 #[cfg(target_os = "linux")]
 mod discovery;
 mod dropped;
+mod embed;
 #[cfg(target_os = "linux")]
 mod example_mods;
 #[cfg(target_os = "linux")]
@@ -46,7 +47,6 @@ mod mod_calls;
 mod mod_options;
 #[cfg(target_os = "linux")]
 mod modes;
-#[cfg(target_os = "linux")]
 mod mods;
 mod mods_bench;
 mod mods_commands;
@@ -93,6 +93,7 @@ mod session_tree;
 #[cfg(target_os = "linux")]
 mod sessions;
 mod slash_commands;
+mod slow_hooks;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;

@@ -78,7 +78,10 @@ impl Sessions<'_> {
     /// # Errors
     /// A run goes on, there is no such node, it cannot be written, no session is bound, or the harness is gone.
     /// Nothing has changed then.
-    pub fn navigate_tree(&self, navigation: Navigation) -> impl Future<Output = Result<()>> + Send + 'static {
+    pub fn navigate_tree(
+        &self,
+        navigation: Navigation,
+    ) -> impl Future<Output = Result<()>> + Send + 'static + use<> {
         let args = serde_json::to_value(navigation).unwrap_or_default();
         let moving = services::later(self.0.frame(), "sessions.navigate_tree", &args);
         async move { moving.await.map(drop) }

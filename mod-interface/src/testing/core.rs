@@ -18,6 +18,7 @@ use super::{
     frame::{Question, TestFrame},
     interruption::Interruption,
     live::Live,
+    record::Record,
     registrations::Registrations,
 };
 use crate::{
@@ -52,6 +53,7 @@ pub(super) struct Core {
     pub(super) interruption: Arc<Interruption>,
     answers: Mutex<Answers>,
     live: Mutex<Live>,
+    record: Mutex<Record>,
     asked: Mutex<Vec<Asked>>,
     events: Mutex<Vec<EventPayload>>,
     told_faults: Mutex<BTreeSet<(String, String)>>,
@@ -59,7 +61,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(place: Place, limits: Limits, answers: Answers) -> Arc<Self> {
+    pub(super) fn new(place: Place, limits: Limits, answers: Answers, record: Record) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: Weak::clone(me),
             place,
@@ -68,6 +70,7 @@ impl Core {
             interruption: Arc::default(),
             answers: Mutex::new(answers),
             live: Mutex::default(),
+            record: Mutex::new(record),
             asked: Mutex::default(),
             events: Mutex::default(),
             told_faults: Mutex::default(),
@@ -87,6 +90,10 @@ impl Core {
 
     pub(super) fn live(&self) -> MutexGuard<'_, Live> {
         lock(&self.live)
+    }
+
+    pub(super) fn record(&self) -> MutexGuard<'_, Record> {
+        lock(&self.record)
     }
 
     pub(super) fn note(&self, service: &str, args: Value) {

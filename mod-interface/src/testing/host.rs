@@ -11,6 +11,7 @@ use super::{
     core::{Core, Limits, Place},
     entry,
     frame::Question,
+    record::Record,
 };
 use crate::sdk::{ExecOutput, ModApi, Result, RuntimeHandle, start};
 
@@ -43,6 +44,7 @@ pub struct TestHost {
     place: Place,
     limits: Limits,
     answers: Answers,
+    kept: Vec<(String, Value)>,
 }
 
 impl Default for TestHost {
@@ -58,7 +60,7 @@ impl TestHost {
             Place { name: "test".into(), id: "mod:test".into(), cwd: "/project".into(), session: "s".into() };
         // The host's own.
         let limits = Limits { hook: Duration::from_secs(10), tool: Duration::from_secs(600) };
-        Self { place, limits, answers: Answers::default() }
+        Self { place, limits, answers: Answers::default(), kept: Vec::new() }
     }
 
     /// Calls the mod `name`; its id is `mod:<name>`.
@@ -109,6 +111,12 @@ impl TestHost {
         self.with(&format!("exec {command_line}"), Ok(left))
     }
 
+    /// Says that the mod kept this in an earlier run of the session, which goes on.
+    pub fn kept(mut self, custom_type: &str, data: Value) -> Self {
+        self.kept.push((custom_type.to_owned(), data));
+        self
+    }
+
     /// Answers a service by its name on the wire, whatever it is: also one that this version of the harness
     /// knows nothing of. Without it such a service is recorded, and answered with `null`.
     ///
@@ -141,9 +149,14 @@ impl TestHost {
         F: FnOnce(ModApi) -> Fut + Send + 'static,
         Fut: Future<Output = Result<()>> + Send + 'static,
     {
-        let core = Core::new(self.place, self.limits, self.answers);
+        let mut record = Record::new(&self.place.session);
+        for (custom_type, data) in self.kept {
+            record.keep(&custom_type, data);
+        }
+        let core = Core::new(self.place, self.limits, self.answers, record);
         let frame = core.frame(Question::Factory).frame().clone();
         entry::load(self.limits.hook, start(frame, factory, RuntimeHandle::none())).await?;
+        core.record().bind();
         Ok(TestMod::new(Arc::clone(&core)))
     }
 

@@ -134,7 +134,7 @@ impl TestMod {
 
     /// The state that its hooks see.
     pub fn state(&self) -> AgentState {
-        lock(&self.conversation).state.clone()
+        self.conversation().state
     }
 
     /// Its own slot of `mod_state`; `None` when it is unset.
@@ -226,7 +226,11 @@ impl TestMod {
     }
 
     pub(super) fn conversation(&self) -> Conversation {
-        lock(&self.conversation).clone()
+        let mut conversation = lock(&self.conversation);
+        if let Some(state) = self.core.record().take_moved() {
+            conversation.state = state;
+        }
+        conversation.clone()
     }
 
     /// Keeps what a hook or a run has made of the state.

@@ -76,6 +76,9 @@ mod host;
 mod interruption;
 mod live;
 mod loaded;
+mod record;
+#[cfg(test)]
+mod record_tests;
 mod registrations;
 mod round;
 mod run;

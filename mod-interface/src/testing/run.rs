@@ -72,7 +72,9 @@ impl TestMod {
             swapped: NextTurn::default(),
             calls: Vec::new(),
         };
-        let result = run.whole().await?;
+        let result = run.whole().await;
+        self.core.record().run(false);
+        let result = result?;
         let Run { state, calls, .. } = run;
         let messages = state.messages.iter().map(|message| Message::clone(message)).collect();
         self.keep(state);
@@ -95,11 +97,16 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     async fn whole(&mut self) -> Result<Option<RunResult>, Fault> {
         let prompt = self.script.prompt.clone();
-        match self.round().transform_input(&self.state, &prompt).await? {
-            TransformInput::Continue => self.state.push(Message::user(prompt)),
-            TransformInput::Transform { text } => self.state.push(Message::user(text)),
+        let prompt = match self.round().transform_input(&self.state, &prompt).await? {
+            TransformInput::Continue => prompt,
+            TransformInput::Transform { text } => text,
             TransformInput::Handled { .. } => return Ok(None),
+        };
+        if let Some(state) = self.tested.core.record().take_moved() {
+            self.state = state;
         }
+        self.state.push(Message::user(prompt));
+        self.tested.core.record().run(true);
         self.emit(EventPayload::RunStart { session_id: self.state.session_id.clone() });
         let steering = self.tested.core.live().take_steering();
         self.append(steering);
@@ -123,6 +130,8 @@ impl<'a> Run<'a> {
     async fn next_round(&mut self) -> Result<Option<StopReason>, Fault> {
         self.turn_number += 1;
         let (turn_number, round) = (self.turn_number, self.round());
+        let unsaid = self.tested.core.record().unsaid(&self.state);
+        self.append(unsaid);
         round.patch(Hook::OnTurnStart, &mut self.state, Subject::None).await?;
         self.emit(EventPayload::TurnStart { turn_number });
         let answer = self.ask_model(&round).await?;
@@ -132,6 +141,7 @@ impl<'a> Run<'a> {
         let ended = Subject::TurnEnd { had_tool_calls, usage };
         round.patch(Hook::OnTurnEnd, &mut self.state, ended).await?;
         self.emit(EventPayload::TurnEnd { turn_number, had_tool_calls, usage });
+        self.tested.core.record().commit(&self.state);
         if terminate {
             return Ok(Some(StopReason::Terminate));
         }

@@ -8,7 +8,7 @@ use super::{
     core::Core,
     entry,
     frame::{Call, TestFrame},
-    live,
+    live, record,
 };
 use crate::{
     abi::Callable,
@@ -30,7 +30,8 @@ pub(super) fn now(core: &Core, frame: &TestFrame, service: &str, args: &str) -> 
     if let Some(answer) = scripted(core, service) {
         return answer;
     }
-    if let Some(answer) = live::answer(core, service, &args) {
+    let answer = live::answer(core, service, &args).or_else(|| record::answer(core, service, &args));
+    if let Some(answer) = answer {
         return answer.map(|value| value.to_string());
     }
     let text = |field: &str| args[field].as_str().unwrap_or_default().to_owned();
@@ -65,7 +66,10 @@ pub(super) fn later(core: &Core, service: &str, args: &str) -> Answer {
         "exec" => exec(core, &command_line(&args)),
         "ui.select" => select(core, &args),
         "ui.confirm" => scripted(core, service).unwrap_or_else(|| Ok("false".to_owned())),
-        _ => scripted(core, service).unwrap_or_else(|| Ok("null".to_owned())),
+        _ => scripted(core, service).unwrap_or_else(|| {
+            let answer = record::answer(core, service, &args).unwrap_or(Ok(Value::Null));
+            answer.map(|value| value.to_string())
+        }),
     }
 }
 

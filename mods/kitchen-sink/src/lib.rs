@@ -18,10 +18,12 @@ async fn kitchen_sink(cmd: ModApi) -> Result<()> {
 
     // In the factory there is no session yet: what is asked of it is kept until there is.
     cmd.set_effort(Some(Effort::Low))?;
+    cmd.set_session_name("down the sink")?;
     cmd.show_entry("sunk", &json!({ "what": "the factory" }))?;
 
     add_tools(&cmd)?;
     add_commands(&cmd)?;
+    add_session_commands(&cmd)?;
     watch(&cmd, quiet)?;
     cmd.hooks(hooks())?;
     cmd.log(LogLevel::Info, "kitchen-sink is ready");
@@ -57,6 +59,37 @@ fn add_commands(cmd: &ModApi) -> Result<()> {
         sink.dispose();
         let told = api.events().emit("sink", &json!("gone"));
         async move { told.map(|()| CommandOutcome::message("gone")) }
+    }))?;
+    Ok(())
+}
+
+/// `/keep` keeps a word with the session and tells the model once, `/back` goes on before what came last.
+fn add_session_commands(cmd: &ModApi) -> Result<()> {
+    let api = cmd.clone();
+    cmd.add_command(Command::new("keep", "Keeps a word").argument_hint("<word>").run(move |call| {
+        let api = api.clone();
+        async move {
+            // In the factory it would be `None`.
+            let Some(session) = api.session() else { return Ok(CommandOutcome::Done) };
+            let entry = session.append_custom_entry("sink/word", &call.args())?;
+            api.sessions().set_label(&entry, call.args())?;
+            let said = CustomMessage::new("sink/word", format!("The word is {}.", call.args()));
+            session.append_custom_message_entry(said.display(true))?;
+            let words = session.get_custom_entries::<String>("sink/word")?;
+            let words: Vec<_> = words.into_iter().map(|word| word.data).collect();
+            Ok(CommandOutcome::message(words.join(", ")))
+        }
+    }))?;
+    let api = cmd.clone();
+    cmd.add_command(Command::new("back", "Goes on before what came last").run(move |_| {
+        let api = api.clone();
+        async move {
+            let (tree, leaf) = (api.sessions().tree()?, api.sessions().leaf_id()?);
+            let before = tree.node(&leaf).and_then(|leaf| leaf.parent());
+            let Some(before) = before else { return Ok(CommandOutcome::message("at the root")) };
+            api.sessions().navigate_tree(Navigation::to(before.id())).await?;
+            Ok(CommandOutcome::message(format!("at {}", before.label().unwrap_or(before.kind()))))
+        }
     }))?;
     Ok(())
 }
