@@ -11,4 +11,5 @@ mod hooku;
 mod prompts;
 mod quality_guards;
 mod tamagotchi;
+mod tools;
 mod write_quota;
