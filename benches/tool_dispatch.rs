@@ -20,8 +20,8 @@ use host::{
 use mod_interface::{
     builtin_mod,
     types::{
-        AgentEvent, AgentState, ContentBlock, Message, MessageSource, PermissionMode, StopReason, ToolOutput,
-        ToolSpec, Usage,
+        AgentEvent, AgentState, ContentBlock, Message, PermissionMode, StopReason, ToolOutput, ToolSpec,
+        Usage,
     },
 };
 use serde_json::{Value, json};
@@ -96,7 +96,8 @@ impl Model for Batch {
         _: &'a Emitter,
         _: CancellationToken,
     ) -> BoxFuture<'a, Result<ModelResponse, BoxError>> {
-        let answered = call.messages.last().is_some_and(|last| last.source == MessageSource::ToolResults);
+        let is_result = |block: &ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
+        let answered = call.messages.last().is_some_and(|last| last.content.iter().any(is_result));
         let (content, stop_reason) = if answered || self.0.is_empty() {
             (vec![ContentBlock::text("done")], "end_turn")
         } else {

@@ -19,13 +19,13 @@ mod toolbox;
 use std::{path::Path, sync::Arc, time::Duration};
 
 use mod_interface::types::{
-    AgentState, CommandOutcome, EventPayload, Message, NoticeLevel, SessionChange, SessionEndReason,
-    SessionStartSource,
+    AgentState, CommandOutcome, EventPayload, Message, MessageSource, NoticeLevel, PermissionMode,
+    SessionChange, SessionEndReason, SessionStartSource,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agent::{self, Agent, RunOutcome},
+    agent::{self, Agent, LiveMode, RunOutcome},
     events::EventBus,
     hooks::{HookRunner, Mods, Scope},
     mod_host::{LoadError, LoadWarning, ModCommand, ModHost},
@@ -96,6 +96,7 @@ pub struct Harness {
     mods: Arc<ModHost>,
     warnings: Vec<LoadWarning>,
     bus: EventBus,
+    mode: Arc<LiveMode>,
     cancel: CancellationToken,
 }
 
@@ -115,7 +116,7 @@ pub enum Prompted {
 
 /// What a typed prompt comes to.
 enum Said {
-    Prompt(Arc<str>),
+    Prompt(Arc<str>, MessageSource),
     Instead(Prompted),
 }
 
@@ -126,7 +127,7 @@ impl From<Option<CommandOutcome>> for Said {
             None => Self::Instead(Prompted::Failed),
             Some(CommandOutcome::Done) => Self::Instead(Prompted::Handled { message: None }),
             Some(CommandOutcome::Message(text)) => Self::Instead(Prompted::Handled { message: Some(text) }),
-            Some(CommandOutcome::Prompt(text)) => Self::Prompt(text.into()),
+            Some(CommandOutcome::Prompt(text)) => Self::Prompt(text.into(), MessageSource::Mod),
         }
     }
 }
@@ -141,7 +142,8 @@ impl Harness {
     /// future is dropped instead, no hook and no event says so, and the session stands as of its last commit.
     ///
     /// A prompt `/name arguments` runs the mods' slash command of that name, where there is one, in its place;
-    /// the prompt that a command answers with was not typed, and runs as it is.
+    /// the prompt that a command answers with was not typed, and runs as it is. It is a mod's message: how often
+    /// stop hooks have kept the agent going since a person last said something is not forgotten for it.
     pub async fn prompt(&self, prompt: &str, cancel: &CancellationToken) -> Prompted {
         let mut slot = self.state.lock().await;
         let state = self.take(&mut slot).await;
@@ -149,15 +151,15 @@ impl Harness {
             Some((command, args)) => cancel.run_until_cancelled(command.run(args)).await.flatten().into(),
             None => self.transformed(&state, prompt, cancel).await,
         };
-        let prompt = match said {
-            Said::Prompt(prompt) => prompt,
+        let message = match said {
+            Said::Prompt(text, source) => Message::user_from(source, &*text),
             Said::Instead(prompted) => {
                 *slot = Some(state);
                 return prompted;
             }
         };
         let (state, _running) = self.store.begin(state);
-        let outcome = self.agent.run(state, Some(Message::user(&*prompt)), cancel).await;
+        let outcome = self.agent.run(state, Some(message), cancel).await;
         *slot = Some(outcome.state.clone());
         Prompted::Ran(Box::new(outcome))
     }
@@ -175,8 +177,20 @@ impl Harness {
         let verdict = hooks.round(self.mods.handlers(), 0).transform_input(state, prompt).await;
         match verdict.handled {
             Some(handled) => Said::Instead(Prompted::Handled { message: handled.message }),
-            None => Said::Prompt(verdict.prompt),
+            None => Said::Prompt(verdict.prompt, MessageSource::User),
         }
+    }
+
+    /// The permission mode in force.
+    pub fn permission_mode(&self) -> PermissionMode {
+        self.mode.get()
+    }
+
+    /// Takes another permission mode, at any time. A round that goes on keeps the mode that it began with: this holds
+    /// from the next one on, for sub-agents too. Where it is another one, `permission_mode_changed` is raised before
+    /// this returns.
+    pub fn set_permission_mode(&self, mode: PermissionMode) {
+        self.mode.set(mode);
     }
 
     /// The mods that did not load.
@@ -244,7 +258,6 @@ impl Harness {
 
     /// Hooks outside of a run.
     fn hooks(&self, cancel: CancellationToken) -> HookRunner {
-        let (emitter, cwd) = (self.bus.main(), Arc::clone(&self.cwd));
-        HookRunner::new(Arc::new(Scope { emitter, cancel, cwd }))
+        HookRunner::new(Arc::new(Scope::new(self.bus.main(), cancel, Arc::clone(&self.cwd))))
     }
 }

@@ -126,11 +126,7 @@ impl Job {
         };
         Arc::new(HookInput {
             hook: self.hook,
-            scope: Arc::new(Scope {
-                emitter: EventBus::new().main(),
-                cancel: CancellationToken::new(),
-                cwd: Path::new("/").into(),
-            }),
+            scope: Arc::new(Scope::new(EventBus::new().main(), CancellationToken::new(), Path::new("/"))),
             turn_number: 1,
             state,
             subject,

@@ -76,9 +76,7 @@ pub(crate) fn mods(runtime: &Runtime, job: &str, form: Form, times: usize) -> Mo
 pub(crate) fn in_a_run(host: &ModHost, input: Arc<HookInput>) -> impl Fn() + use<> {
     let handlers = host.handlers();
     assert!(handlers.of(Hook::BeforeToolCall).is_empty(), "no mod has the hook");
-    let Scope { emitter, cancel, cwd } = &*input.scope;
-    let scope = Scope { emitter: emitter.clone(), cancel: cancel.clone(), cwd: Arc::clone(cwd) };
-    let runner = HookRunner::new(Arc::new(scope));
+    let runner = HookRunner::new(Arc::clone(&input.scope));
     move || {
         let Subject::ToolCall(call) = &input.subject else { return };
         let round = runner.round(Arc::clone(&handlers), 1);

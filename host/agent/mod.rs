@@ -176,11 +176,11 @@ impl Agent {
             state.push(message);
         }
         let config = &self.config;
-        let hooks = HookRunner::new(Arc::new(Scope {
-            emitter: config.emitter.clone(),
-            cancel: cancel.child_token(),
-            cwd: Arc::clone(&config.cwd),
-        }));
+        let hooks = HookRunner::new(Arc::new(Scope::new(
+            config.emitter.clone(),
+            cancel.child_token(),
+            Arc::clone(&config.cwd),
+        )));
         Run::new(config, &hooks, &self.forced, state).run_to_end().await
     }
 }

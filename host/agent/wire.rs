@@ -8,6 +8,8 @@ const NO_BEGINNING: &str = "(The conversation begins before this.)";
 
 /// Makes a conversation one that a model can be sent, and changes nothing else.
 ///
+/// Where a message came from is for the transcript: what is sent has no source.
+///
 /// Afterwards roles alternate and the user begins; no message and no text is blank; each tool call is
 /// answered once, at the head of the very next message; nothing else is answered. The input of each call
 /// is an object: what the model wrote in place of one is shown to it inside of one, for an endpoint that
@@ -31,7 +33,14 @@ pub fn prepare_for_send(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
         let silent = Message { role: Role::User, content: Vec::new(), source: MessageSource::ToolResults };
         sent.extend(answering(&Arc::new(silent), &calls));
     }
+    sent.iter_mut().for_each(forget_source);
     sent
+}
+
+fn forget_source(message: &mut Arc<Message>) {
+    if message.source != MessageSource::default() {
+        Arc::make_mut(message).source = MessageSource::default();
+    }
 }
 
 /// One message per turn of a role, blanks left out.

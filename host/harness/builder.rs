@@ -262,6 +262,7 @@ impl HarnessBuilder {
         });
         subagents.bind(&config, &id);
         let live: Arc<dyn Live> = Arc::new(LiveSession::of(&config, Arc::clone(&store)));
+        let mode = Arc::clone(config.permissions.mode());
         let harness = Harness {
             agent: Agent::new(config),
             state: tokio::sync::Mutex::new(Some(state)),
@@ -270,6 +271,7 @@ impl HarnessBuilder {
             mods,
             warnings: loaded,
             bus,
+            mode,
             cancel: self.cancel.clone(),
         };
         harness.mods.bind(&live);

@@ -69,8 +69,7 @@ mod tests {
     async fn hooks_at_the_end_share_a_short_time_after_an_interruption() {
         let (log, cancel) = (Log::default(), CancellationToken::new());
         let emitter = log.bus().main();
-        let runner =
-            HookRunner::new(Arc::new(Scope { emitter, cancel: cancel.clone(), cwd: Path::new("/").into() }));
+        let runner = HookRunner::new(Arc::new(Scope::new(emitter, cancel.clone(), Path::new("/"))));
         let end = Hook::OnSessionEnd;
         let mods = handlers([
             FakeMod::new(&log, "a").slowly(end, Duration::from_secs(4), |_| Ok(None)),

@@ -25,28 +25,41 @@ pub(crate) struct Faults {
 struct Seen {
     cause: String,
     repeats: u64,
+    /// Whether the mod has it as the error of a call of its own, and may fail with it: that is not told again.
+    handed: bool,
 }
 
 impl Faults {
     /// Emits `mod_error`, unless the same mod failed at the same place in the same way before.
     pub(crate) fn tell(&self, emitter: &Emitter, mod_id: &str, place: &str, fault: &HookFault) {
+        self.note(emitter, mod_id, place, fault, false);
+    }
+
+    /// As [`Self::tell`], of what the mod is told too, as the error of its call: should it fail with just that, it
+    /// is the same failure.
+    pub(crate) fn refuse(&self, emitter: &Emitter, mod_id: &str, place: &str, reason: &str) {
+        self.note(emitter, mod_id, place, &HookFault::Error(reason.to_owned()), true);
+    }
+
+    fn note(&self, emitter: &Emitter, mod_id: &str, place: &str, fault: &HookFault, handed: bool) {
         let cause = fault.to_string();
-        if self.is_new(mod_id, place, &cause) {
+        if self.is_new(mod_id, place, &cause, handed) {
             emitter.mod_error(mod_id, place, cause);
         }
     }
 
-    fn is_new(&self, mod_id: &str, place: &str, cause: &str) -> bool {
+    fn is_new(&self, mod_id: &str, place: &str, cause: &str, handed: bool) -> bool {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let causes = seen.entry((mod_id.to_owned(), place.to_owned())).or_default();
         let known = causes.iter().position(|seen| seen.cause == cause);
         let full = (causes.len() == TOLD_CAUSES).then_some(TOLD_CAUSES - 1);
-        if let Some(index) = known.or(full) {
-            causes[index].repeats += 1;
-            return false;
-        }
-        causes.push(Seen { cause: cause.to_owned(), repeats: 0 });
-        true
+        let Some(index) = known.or(full) else {
+            causes.push(Seen { cause: cause.to_owned(), repeats: 0, handed });
+            return true;
+        };
+        let same = std::mem::replace(&mut causes[index].handed, handed) && !handed;
+        causes[index].repeats += u64::from(!same);
+        false
     }
 
     /// Says in a notice what happened again after it was told, and forgets it.

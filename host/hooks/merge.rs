@@ -13,8 +13,7 @@ use std::{
 use mod_interface::types::{AgentState, Hook, HookOutcome, NoticeLevel};
 
 use super::{
-    HookAnswer, HookFault, HookHandler, HookInput, HookResult, Interrupt, Scope, Subject,
-    interrupt::FAREWELL, isolation::Faults,
+    HookAnswer, HookFault, HookHandler, HookInput, HookResult, Interrupt, Scope, Subject, interrupt::FAREWELL,
 };
 
 /// How long a hook that is waited for in any case may take in all.
@@ -26,7 +25,6 @@ pub(super) struct Panel<'a> {
     pub(super) handlers: &'a [Arc<dyn HookHandler>],
     pub(super) scope: &'a Arc<Scope>,
     pub(super) turn_number: u32,
-    pub(super) faults: &'a Faults,
     /// Bounds pending answers after an interruption.
     pub(super) interrupt: &'a Interrupt,
     /// Whether they are waited for although it was interrupted, for a while.
@@ -75,7 +73,7 @@ impl Panel<'_> {
                 Err(fault) => Err(fault),
             };
             let flow = taken.unwrap_or_else(|fault| {
-                self.faults.tell(&self.scope.emitter, handler.mod_id(), self.hook.wire_name(), &fault);
+                self.scope.faults.tell(&self.scope.emitter, handler.mod_id(), self.hook.wire_name(), &fault);
                 failed(&mut value, &**handler, &fault)
             });
             if flow.is_break() {

@@ -64,6 +64,23 @@ pub struct Scope {
     pub cancel: CancellationToken,
     /// The workspace root.
     pub cwd: Arc<Path>,
+    /// What went wrong so far.
+    pub(crate) faults: Arc<Faults>,
+}
+
+impl Scope {
+    /// The scope of a run in which nothing went wrong so far.
+    pub fn new(emitter: Emitter, cancel: CancellationToken, cwd: impl Into<Arc<Path>>) -> Self {
+        Self { emitter, cancel, cwd: cwd.into(), faults: Arc::default() }
+    }
+
+    /// The same for hooks that are waited for although the run is interrupted: what they ask of the host is not
+    /// interrupted either.
+    fn patient(&self) -> Self {
+        let Self { emitter, cwd, faults, .. } = self;
+        let (emitter, cwd, faults) = (emitter.clone(), Arc::clone(cwd), Arc::clone(faults));
+        Self { emitter, cancel: CancellationToken::new(), cwd, faults }
+    }
 }
 
 /// What a hook is about, beside the state.

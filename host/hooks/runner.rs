@@ -7,12 +7,9 @@ use mod_interface::types::{
     StopReason, Usage,
 };
 
-use tokio_util::sync::CancellationToken;
-
 use super::{
     AfterVerdict, BeforeVerdict, Handlers, HookFault, HookHandler, InputVerdict, Interrupt, Scope, Subject,
     ToolCallInput, check,
-    isolation::Faults,
     merge::{Panel, misplaced, skip},
     patch::{edit_messages, patch_state},
 };
@@ -20,10 +17,8 @@ use super::{
 /// Asks the mods on behalf of one run.
 pub struct HookRunner {
     scope: Arc<Scope>,
-    /// The scope of hooks that are waited for although the run is interrupted: what they ask of the host
-    /// is not interrupted either.
+    /// The scope of hooks that are waited for although the run is interrupted.
     patient: Arc<Scope>,
-    faults: Faults,
     interrupt: Interrupt,
 }
 
@@ -31,9 +26,8 @@ impl HookRunner {
     /// A runner for the run, or for the moment outside of one, that `scope` describes.
     pub fn new(scope: Arc<Scope>) -> Self {
         let interrupt = Interrupt::new(scope.cancel.clone());
-        let (emitter, cwd) = (scope.emitter.clone(), Arc::clone(&scope.cwd));
-        let patient = Arc::new(Scope { emitter, cwd, cancel: CancellationToken::new() });
-        Self { scope, patient, faults: Faults::default(), interrupt }
+        let patient = Arc::new(scope.patient());
+        Self { scope, patient, interrupt }
     }
 
     /// The hooks of one round: those of `handlers`, as they stood when it began. Outside of a run
@@ -54,7 +48,7 @@ impl HookRunner {
 
     /// Tells how often each fault happened again after it was told. For the end of a run.
     pub fn report_repeated_faults(&self) {
-        self.faults.report_repeats(&self.scope.emitter);
+        self.scope.faults.report_repeats(&self.scope.emitter);
     }
 }
 
@@ -236,7 +230,6 @@ impl Round<'_> {
             handlers: self.handlers.of(hook),
             scope: &self.runner.patient,
             turn_number: self.turn_number,
-            faults: &self.runner.faults,
             interrupt: &self.runner.interrupt,
             last: true,
         }
@@ -248,6 +241,7 @@ mod tests {
     use std::{path::Path, sync::Mutex};
 
     use mod_interface::types::{HookSet, SessionEndReason, SessionStartSource};
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::{
@@ -282,7 +276,7 @@ mod tests {
     async fn hooks_that_are_waited_for_are_not_interrupted() {
         let (emitter, cancel) = (EventBus::new().main(), CancellationToken::new());
         cancel.cancel();
-        let runner = HookRunner::new(Arc::new(Scope { emitter, cancel, cwd: Arc::from(Path::new("/")) }));
+        let runner = HookRunner::new(Arc::new(Scope::new(emitter, cancel, Path::new("/"))));
         let notes = Arc::new(Notes::default());
         let round = runner.round(Arc::new(Handlers::new([Arc::clone(&notes) as _])), 1);
         let mut state = AgentState::new("s");

@@ -15,7 +15,7 @@ use super::{
 
 fn runner(log: &Log) -> HookRunner {
     let cwd: Arc<Path> = Path::new("/project").into();
-    HookRunner::new(Arc::new(Scope { emitter: log.bus().main(), cancel: CancellationToken::new(), cwd }))
+    HookRunner::new(Arc::new(Scope::new(log.bus().main(), CancellationToken::new(), cwd)))
 }
 
 async fn input(log: &Log, mods: impl IntoIterator<Item = FakeMod>, prompt: &str) -> InputVerdict {

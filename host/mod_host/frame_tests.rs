@@ -68,7 +68,7 @@ impl World {
         state.set_mod_state("mod:a", json!(7));
         state.set_mod_state("mod:b", json!("not yours"));
         let (emitter, cancel) = (self.bus.emitter("sub-1"), self.cancel.clone());
-        let scope = Arc::new(Scope { emitter, cancel, cwd: Path::new("/w").into() });
+        let scope = Arc::new(Scope::new(emitter, cancel, Path::new("/w")));
         self.frame(Question::Hook(Arc::new(HookInput {
             hook: Hook::OnStop,
             scope,

@@ -136,6 +136,11 @@ impl ListenerFaults {
         self.of(emitter.agent_id()).tell(emitter, mod_id, place, fault);
     }
 
+    /// Tells what a mod is told too, as the error of its call.
+    pub(crate) fn refuse(&self, emitter: &Emitter, mod_id: &str, place: &str, reason: &str) {
+        self.of(emitter.agent_id()).refuse(emitter, mod_id, place, reason);
+    }
+
     /// Says what happened again after it was told, and forgets it: the agent's run is over.
     pub(crate) fn report_repeats(&self, emitter: &Emitter) {
         let faults = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(emitter.agent_id());

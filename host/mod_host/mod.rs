@@ -25,6 +25,7 @@ mod coarse;
 mod commands;
 mod core;
 mod discovery;
+mod emit;
 mod error;
 #[cfg(test)]
 mod fixture;

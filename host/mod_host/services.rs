@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 use futures::future::BoxFuture;
 use mod_interface::{
     abi::{Callable, HookObject, INTERFACE},
-    types::{Effort, EventKind, EventPayload, NoticeLevel, ProviderSpec, ToolSpec},
+    types::{Effort, EventKind, NoticeLevel, ProviderSpec, ToolSpec},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -14,9 +14,9 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Core, channels, channels::Channel, clock::Wait, commands::ModCommand, frame::Question,
-    hook_adapter::HookAdapter, identity::ModIdentity, live::Message, live::Order, observers::Observer,
-    provider, provider::ModProvider, record, screen::Entry, tool::ModTool,
+    Core, HARNESS_GONE, channels, channels::Channel, clock::Wait, commands::ModCommand, emit,
+    frame::Question, hook_adapter::HookAdapter, identity::ModIdentity, live::Message, live::Order,
+    observers::Observer, provider, provider::ModProvider, record, screen::Entry, tool::ModTool,
 };
 use crate::{
     events::Emitter,
@@ -40,7 +40,7 @@ pub(super) type Answer = Result<String, String>;
 
 impl Asker {
     /// Raises events under the agent that the mod was asked about.
-    fn emitter(&self) -> Emitter {
+    pub(super) fn emitter(&self) -> Emitter {
         match &self.question {
             Question::Hook(input) => input.scope.emitter.clone(),
             Question::Event(event) => self.core.bus.emitter(Arc::clone(&event.agent_id)),
@@ -54,12 +54,17 @@ impl Asker {
         }
     }
 
-    fn cancel(&self) -> CancellationToken {
+    /// Fires when the run is interrupted; there is none where the mod is not asked in a run.
+    fn interruption(&self) -> Option<CancellationToken> {
         match &self.question {
-            Question::Hook(input) => input.scope.cancel.clone(),
-            Question::Tool(call) => call.ctx.cancel.clone(),
-            _ => self.core.shutdown.clone(),
+            Question::Hook(input) => Some(input.scope.cancel.clone()),
+            Question::Tool(call) => Some(call.ctx.cancel.clone()),
+            _ => None,
         }
+    }
+
+    fn cancel(&self) -> CancellationToken {
+        self.interruption().unwrap_or_else(|| self.core.shutdown.clone())
     }
 }
 
@@ -72,12 +77,6 @@ struct Log {
 #[derive(Deserialize)]
 struct Text {
     message: String,
-}
-
-#[derive(Deserialize)]
-struct Emit {
-    kind: String,
-    data: Value,
 }
 
 #[derive(Deserialize)]
@@ -137,7 +136,9 @@ pub(crate) fn now(asker: &Asker, service: &str, args: &str) -> Answer {
         "ui.notify" => parse(service, args)
             .map(|text: Text| asker.emitter().notice(NoticeLevel::Info, cut(text.message))),
         "ui.interactive" => return Ok(core.ui.interactive().to_string()),
-        "emit" => parse(service, args).and_then(|event| emit(asker, event)),
+        "emit" => parse(service, args)
+            .and_then(|event| emit::emit(asker, event))
+            .inspect_err(|refused| emit::refuse(asker, refused)),
         "bus.emit" => {
             parse(service, args).and_then(|message| channels::emit(core, &asker.emitter(), message))
         }
@@ -215,6 +216,8 @@ pub(crate) fn later(
             let (question, pieces) = (provider::asked(&asker)?, bounded(service, args)?.to_owned());
             Box::pin(async move { question.push(&pieces).await.map(|()| json!(true)) })
         }
+        // The mod's clock runs on: to wait for this is its own doing.
+        "interrupted" => return Ok(Box::pin(interrupted(asker.interruption(), asker.core.shutdown.clone()))),
         _ => record::later(&asker, service, args)?,
     };
     let task = AbortOnDrop(asker.core.runtime.spawn(async move {
@@ -226,6 +229,21 @@ pub(crate) fn later(
         let answer = task.await.map_err(|_| "the host gave this call up".to_owned())?;
         answer.map(|value| value.to_string())
     }))
+}
+
+/// Ends with the interruption, or else with the harness.
+async fn interrupted(interruption: Option<CancellationToken>, shutdown: CancellationToken) -> Answer {
+    let happened = async {
+        match interruption {
+            Some(interruption) => interruption.cancelled_owned().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        () = happened => Ok("null".to_owned()),
+        () = shutdown.cancelled() => Err(HARNESS_GONE.to_owned()),
+    }
 }
 
 /// Asks when the dialogs that came before are done, or given up.
@@ -307,7 +325,7 @@ fn bounded<'a>(service: &str, args: &'a str) -> Result<&'a str, String> {
 }
 
 /// A text, or its start and how much more there was.
-fn cut(text: String) -> String {
+pub(super) fn cut(text: String) -> String {
     let end = text.floor_char_boundary(MAX_SHOWN);
     if end == text.len() { text } else { format!("{}… [{} bytes cut]", &text[..end], text.len() - end) }
 }
@@ -318,18 +336,6 @@ pub(super) fn unknown(service: &str) -> String {
 
 fn interface() -> String {
     format!("{}.{}", INTERFACE.major, INTERFACE.minor)
-}
-
-/// A mod raises events under its own name alone; what the core says cannot be forged.
-fn emit(asker: &Asker, event: Emit) -> Result<(), String> {
-    let named = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
-    if event.kind.is_empty() || !event.kind.bytes().all(named) {
-        return Err(format!("an event's kind is of a-z, 0-9, _ and -, got: {}", event.kind));
-    }
-    let name = format!("{}/{}", asker.owner.id, event.kind);
-    let mod_id = asker.owner.id.to_string();
-    asker.emitter().emit(EventPayload::ModEvent { mod_id, name, data: event.data });
-    Ok(())
 }
 
 fn progress(asker: &Asker, text: &str) -> Result<(), String> {

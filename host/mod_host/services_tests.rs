@@ -2,7 +2,7 @@ use std::path::Path;
 
 use mod_interface::{
     abi::{Completed, Entry, Frame, Reply},
-    types::AgentEvent,
+    types::{AgentEvent, EventPayload},
 };
 
 use super::*;
@@ -92,22 +92,6 @@ async fn arguments_that_are_none_are_told() {
 }
 
 #[tokio::test]
-async fn a_mod_raises_events_under_its_own_name_alone() {
-    let world = World::new();
-    let events = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let kept = Arc::clone(&events);
-    world.core.bus.add(Arc::new(move |event: &AgentEvent| kept.lock().unwrap().push(event.payload.clone())));
-    assert_eq!(world.now("emit", r#"{"kind":"mood","data":[1]}"#), done());
-    for kind in ["", "b/mood", "../run_end", "Mood"] {
-        let args = json!({ "kind": kind, "data": null }).to_string();
-        let told = format!("an event's kind is of a-z, 0-9, _ and -, got: {kind}");
-        assert_eq!(world.now("emit", &args), Err(told));
-    }
-    let own = EventPayload::ModEvent { mod_id: "mod:a".into(), name: "mod:a/mood".into(), data: json!([1]) };
-    assert_eq!(*events.lock().unwrap(), [own]);
-}
-
-#[tokio::test]
 async fn progress_is_for_tools_that_run() {
     let world = World::new();
     let args = r#"{"message":"half"}"#;
@@ -151,6 +135,15 @@ async fn a_process_runs_in_the_workspace_or_below_it_and_its_end_is_told() {
     assert_eq!(run(killed).await, Ok(r#"{"code":null,"stderr":"","stdout":""}"#.to_owned()));
     let missing = run(r#"{"command":"no-such-program"}"#).await.unwrap_err();
     assert!(missing.contains("no-such-program"), "{missing}");
+}
+
+#[tokio::test]
+async fn who_waits_for_an_interruption_that_never_comes_is_told_that_the_harness_is_gone() {
+    let world = World::new();
+    let mut waits = Box::pin(world.later("interrupted", "null"));
+    assert!(futures::poll!(&mut waits).is_pending());
+    world.core.clear();
+    assert_eq!(waits.await, refused("the harness of this mod is gone"));
 }
 
 #[tokio::test]

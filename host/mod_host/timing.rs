@@ -220,7 +220,7 @@ mod tests {
         let (emitter, cancel) = (EventBus::new().main(), CancellationToken::new());
         Arc::new(HookInput {
             hook: Hook::OnStop,
-            scope: Arc::new(Scope { emitter, cancel, cwd: std::path::Path::new("/").into() }),
+            scope: Arc::new(Scope::new(emitter, cancel, std::path::Path::new("/"))),
             turn_number,
             state: AgentState::new("s"),
             subject: Subject::None,

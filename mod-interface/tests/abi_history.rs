@@ -31,6 +31,19 @@ fn a_mod_of_interface_1_0_0_loads_today() {
     assert_eq!(breaks(V1_0_0, TODAY), None, "an edit broke interface 1.0.0: add at the end, change nothing");
 }
 
+/// What the newer host needs and the older interface has not: an addition, which a mod must be able to ask for.
+#[test]
+fn an_addition_needs_a_new_minor() {
+    let added = breaks(TODAY, V1_0_0).into_iter().chain(numbers::added());
+    let added: Vec<_> = added.collect();
+    let minor = mod_interface::abi::INTERFACE.minor;
+    assert!(
+        minor > 0 || added.is_empty(),
+        "interface 1.{minor} has what 1.0 has not; raise the minor version:\n{}",
+        added.join("\n")
+    );
+}
+
 /// What differs between the two, a line each.
 fn differences(was: &[(String, String)], is: &[(String, String)]) -> Vec<String> {
     let now = |name: &str| is.iter().find(|(other, _)| other == name).map_or("gone", |(_, value)| value);

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::behaving::{built_in_and_shared, echoes, every_way, only};
+use crate::support::behaving::{both, built_in_and_shared, echoes, every_way, only};
 
 fn done() -> Value {
     json!({ "text": "done" })
@@ -185,14 +185,28 @@ async fn what_on_turn_end_appends_stays_in_the_conversation() {
 }
 
 #[tokio::test]
-async fn a_mod_raises_events_under_its_own_name_alone() {
+async fn decision_39_a_mod_raises_notices_and_events_under_its_own_name_alone() {
     let told = every_way(json!([{ "text": "one" }]), &[("a", "forge")]).await;
     let mut lines = session(&[saying("one")], "end_turn 1");
     let forged = [
-        "mod_event mod:behaving-a/run_end {\"result\":\"forged\"}",
+        "notice this may be said",
+        "mod_error mod:behaving-a onTurnStart: the host alone raises this event, a mod notice and kinds of its own: run_end",
         "mod_error mod:behaving-a onTurnStart: an event's kind is of a-z, 0-9, _ and -, got: mod:other/hello",
     ];
     lines.splice(2..2, forged.map(str::to_owned));
+    assert_eq!(told, lines);
+}
+
+#[tokio::test]
+async fn decision_39_an_event_that_an_observer_forges_is_told_though_it_ignores_the_error() {
+    let told = both(json!([echoes(&["x"]), { "text": "done" }]), &[("a", "forge-watching")]).await;
+    let mut lines = session(
+        &[calling(&[QUEUED, "tool_running c1", "tool_completed c1: x"]), saying("done")],
+        "end_turn 2",
+    );
+    let forged = "mod_error mod:behaving-a on:turn_start: the host alone raises this event, a mod notice and kinds of its own: run_end";
+    lines.insert(lines.len() - 2, "notice mod:behaving-a failed once more at on:turn_start".to_owned());
+    lines.insert(3, forged.to_owned());
     assert_eq!(told, lines);
 }
 

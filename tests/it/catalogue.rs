@@ -1,4 +1,5 @@
-//! The catalogue of events: each kind is raised by a session, or is kept for a feature that is still to come.
+//! The catalogue of events: each kind is raised by a session, or is kept for a feature that is still to come. What
+//! is raised stands in `tests/it/catalogue/`, a file a session, an event a line, whole.
 
 use std::{
     collections::BTreeSet,
@@ -8,16 +9,20 @@ use std::{
 
 use futures::future::{BoxFuture, ready};
 use host::{
+    events::EventSink,
     harness::{Harness, HarnessBuilder, Recording},
     settings::Settings,
     tools::{Tool, ToolContext},
 };
-use mod_interface::types::{AgentEvent, EventKind, PermissionMode, SessionEndReason, ToolOutput, ToolSpec};
+use mod_interface::types::{
+    AgentEvent, EventKind, EventPayload, PermissionMode, SessionEndReason, ToolOutput, ToolSpec,
+};
+use regex::Regex;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{
-    behaving::{Echo, compiled_in, line},
+    behaving::{Echo, compiled_in},
     session::Folders,
 };
 
@@ -30,9 +35,6 @@ const KEPT: [&str; 6] = [
     "session_titled",
     "config_setting_changed",
 ];
-
-/// Raised where an embedder changes the mode of an agent; the harness has no way to yet.
-const BY_EMBEDDERS: [&str; 1] = ["permission_mode_changed"];
 
 /// Tells how far it is.
 struct Tells(ToolSpec);
@@ -48,19 +50,49 @@ impl Tool for Tells {
     }
 }
 
-/// The events of a session, a line each: the agent, the kind, and what tells it apart.
+/// An event, and its JSON when it was raised, without what differs from run to run.
+type Told = (Arc<AgentEvent>, Value);
+
+#[derive(Default)]
+struct Keeps(Mutex<Vec<Told>>);
+
+impl EventSink for Keeps {
+    fn emit(&self, event: &AgentEvent) {
+        self.emit_shared(&Arc::new(event.clone()));
+    }
+
+    fn emit_shared(&self, event: &Arc<AgentEvent>) {
+        let json = tidy(event);
+        self.0.lock().unwrap().push((Arc::clone(event), json));
+    }
+}
+
+fn tidy(event: &AgentEvent) -> Value {
+    let mut json = serde_json::to_value(event).unwrap();
+    match &event.payload {
+        EventPayload::RunStart { .. } => json["sessionId"] = "SESSION".into(),
+        EventPayload::ApiRetry { delay_ms, .. } => {
+            assert!((1..=16).contains(delay_ms), "{delay_ms}");
+            json["delayMs"] = "DELAY".into();
+        }
+        _ => {}
+    }
+    let model = Regex::new("scripted/[^ \"]*/scenario.json").unwrap();
+    serde_json::from_str(&model.replace_all(&json.to_string(), "MODEL")).unwrap()
+}
+
+/// The events of a session of one prompt, whose permission mode is changed before it ends.
 async fn events(
     turns: Value,
     cancel: &CancellationToken,
     build: impl FnOnce(HarnessBuilder) -> HarnessBuilder,
-) -> Vec<String> {
+) -> Vec<Told> {
     let folders = Folders::new();
     std::fs::write(folders.work().join("a.txt"), "text").unwrap();
     let mut settings = Settings::default();
     settings.api.max_attempts = NonZeroU32::new(9);
     settings.api.base_delay_ms = Some(1);
-    let told = Arc::<Mutex<Vec<String>>>::default();
-    let kept = Arc::clone(&told);
+    let told = Arc::<Keeps>::default();
     let builder = Harness::builder()
         .places(folders.places())
         .settings(settings)
@@ -73,17 +105,26 @@ async fn events(
             input_schema: json!({ "type": "object" }),
             read_only: true,
         })))
-        .sink(Arc::new(move |event: &AgentEvent| {
-            kept.lock().unwrap().push(format!("{} {}", event.agent_id, line(event)));
-        }));
+        .sink(Arc::clone(&told) as _);
     let harness = build(builder).start().await.unwrap();
     harness.prompt("go", cancel).await;
+    harness.set_permission_mode(PermissionMode::Plan);
     harness.end(SessionEndReason::Shutdown).await;
-    std::mem::take(&mut *told.lock().unwrap())
+    std::mem::take(&mut *told.0.lock().unwrap())
+}
+
+/// Tokens that tell apart what they were used for, and by which call.
+fn used(tokens: u32) -> Value {
+    json!({
+        "input_tokens": tokens,
+        "output_tokens": 2 * tokens,
+        "cache_read_tokens": 3 * tokens,
+        "cache_write_tokens": 4 * tokens,
+    })
 }
 
 /// A session in which everything happens that ends well.
-async fn eventful() -> Vec<String> {
+async fn eventful() -> Vec<Told> {
     let busy = json!({ "error": { "kind": "retryable", "message": "busy" } });
     let calls = json!([
         { "id": "c1", "name": "echo", "input": [{ "text": "an object in an array" }] },
@@ -95,133 +136,64 @@ async fn eventful() -> Vec<String> {
     ]);
     let turns = json!([
         busy, busy, busy, busy,
-        { "thinking": "hm", "text": "look", "tool_calls": calls },
-        { "tool_calls": [{ "id": "d1", "name": "echo", "input": { "text": "x" } }] },
-        { "text": "found" },
+        { "thinking": "hm", "text": "look", "tool_calls": calls, "usage": used(1000) },
+        { "tool_calls": [{ "id": "d1", "name": "echo", "input": { "text": "x" } }], "usage": used(100) },
+        { "text": "found", "usage": used(10) },
         { "text": "" },
-        { "text": "done" },
+        { "text": "done", "usage": used(1) },
     ]);
     events(turns, &CancellationToken::new(), |builder| {
         let builder = builder.permission_mode(Some(PermissionMode::Bypass));
-        let does = ("behaving-a.does".to_owned(), "forge,fail-error:onTurnEnd".to_owned());
+        let does = ("behaving-a.does".to_owned(), "report,forge,fail-error:onTurnEnd".to_owned());
         compiled_in(builder, "a").mod_options([does])
     })
     .await
 }
 
-#[tokio::test]
-async fn every_kind_of_event_is_raised_but_for_those_of_features_to_come() {
+/// Sessions in which everything happens, each with what stands in its file.
+async fn sessions() -> [(Vec<Told>, &'static str); 5] {
     let (never, interrupted) = (CancellationToken::new(), CancellationToken::new());
     interrupted.cancel();
     let call = json!([{ "tool_calls": [{ "id": "c1", "name": "echo", "input": { "text": "x" } }] }]);
     let broken = json!([{ "error": { "kind": "fatal", "message": "broken" } }]);
-    let blocked =
-        |builder| compiled_in(builder, "a").mod_options([("behaving-a.does".to_owned(), "block".to_owned())]);
-    let sessions = [
-        eventful().await,
-        events(call.clone(), &never, blocked).await,
-        events(call.clone(), &never, |builder| builder.rules(Vec::new(), vec!["echo".to_owned()])).await,
-        events(call, &interrupted, |builder| builder).await,
-        events(broken, &never, |builder| builder).await,
-    ];
-    let lines = sessions.iter().flatten();
-    let raised: BTreeSet<_> = lines.filter_map(|line| line.split(' ').nth(1)).collect();
-    let all: BTreeSet<_> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
-    let silent: BTreeSet<_> = all.difference(&raised).copied().collect();
-    assert_eq!(silent, KEPT.into_iter().chain(BY_EMBEDDERS).collect());
+    let blocked = |builder| {
+        let does = ("behaving-a.does".to_owned(), "block-and-terminate".to_owned());
+        compiled_in(builder, "a").mod_options([does])
+    };
+    let denied = |builder: HarnessBuilder| builder.rules(Vec::new(), vec!["echo".to_owned()]);
+    [
+        (eventful().await, include_str!("catalogue/eventful.jsonl")),
+        (events(call.clone(), &never, blocked).await, include_str!("catalogue/blocked.jsonl")),
+        (events(call.clone(), &never, denied).await, include_str!("catalogue/denied.jsonl")),
+        (events(call, &interrupted, |it| it).await, include_str!("catalogue/interrupted.jsonl")),
+        (events(broken, &never, |it| it).await, include_str!("catalogue/failed.jsonl")),
+    ]
 }
 
 #[tokio::test]
-async fn a_session_in_which_much_happens_tells_it_in_the_documented_order() {
-    let told = eventful().await;
-    let lines: Vec<_> =
-        told.iter().map(String::as_str).filter(|line| !line.contains("message_update")).collect();
-    assert_eq!(lines, MUCH);
+async fn every_kind_of_event_is_raised_but_for_those_of_features_to_come() {
+    let sessions = sessions().await;
+    let told = sessions.iter().flat_map(|(told, _)| told);
+    let raised: BTreeSet<_> = told.map(|(event, _)| event.payload.kind().as_str()).collect();
+    let all: BTreeSet<_> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    let silent: BTreeSet<_> = all.difference(&raised).copied().collect();
+    assert_eq!(silent, KEPT.into());
 }
 
-/// What it tells, but for the messages so far.
-const MUCH: &[&str] = &[
-    "main session_start",
-    "main run_start",
-    r#"main mod_event mod:behaving-a/run_end {"result":"forged"}"#,
-    "main mod_error mod:behaving-a onTurnStart: an event's kind is of a-z, 0-9, _ and -, got: mod:other/hello",
-    "main turn_start",
-    "main message_start",
-    "main model_request_start",
-    "main api_retry",
-    "main thinking_start",
-    "main thinking_delta",
-    "main thinking_end",
-    "main text_delta look",
-    "main model_request_end",
-    "main message_end thinking + look + tool_use + tool_use + tool_use + tool_use + tool_use + tool_use",
-    r#"main tool_queued c1 [{"text":"an object in an array"}]"#,
-    r#"main tool_queued c2 {"path":"a.txt"}"#,
-    "main tool_queued c3 {}",
-    r#"main tool_queued c4 {"description":"d","prompt":"p"}"#,
-    r#"main tool_queued c5 {"text":"fail"}"#,
-    "main tool_queued c6 {}",
-    "main tool_input_coerced",
-    "main tool_input_repaired",
-    "main tool_running c1",
-    "main tool_completed c1: an object in an array",
-    "main tool_running c2",
-    "main tool_completed c2:      1\ttext",
-    "main tool_running c3",
-    "main tool_update",
-    "main tool_completed c3: whole",
-    "main tool_running c4",
-    "main subagent_start",
-    "agent:c4 run_start",
-    r#"agent:c4 mod_event mod:behaving-a/run_end {"result":"forged"}"#,
-    "agent:c4 mod_error mod:behaving-a onTurnStart: an event's kind is of a-z, 0-9, _ and -, got: mod:other/hello",
-    "agent:c4 turn_start",
-    "agent:c4 message_start",
-    "agent:c4 model_request_start",
-    "agent:c4 model_request_end",
-    "agent:c4 message_end tool_use",
-    r#"agent:c4 tool_queued d1 {"text":"x"}"#,
-    "main subagent_progress",
-    "agent:c4 tool_running d1",
-    "agent:c4 tool_completed d1: x",
-    "agent:c4 mod_error mod:behaving-a onTurnEnd: failed",
-    "agent:c4 turn_end",
-    r#"agent:c4 mod_event mod:behaving-a/run_end {"result":"forged"}"#,
-    "agent:c4 turn_start",
-    "agent:c4 message_start",
-    "agent:c4 model_request_start",
-    "agent:c4 text_delta found",
-    "agent:c4 model_request_end",
-    "agent:c4 message_end found",
-    "agent:c4 turn_end",
-    "agent:c4 notice mod:behaving-a failed once more at onTurnEnd",
-    "agent:c4 notice mod:behaving-a failed once more at onTurnStart",
-    "agent:c4 run_end end_turn 2",
-    "main subagent_stop",
-    "main tool_completed c4: found",
-    "main tool_running c5",
-    "main tool_errored c5: fail",
-    "main tool_errored c6: there is no such tool, only read_file, write_file, edit_file, shell_command, grep, glob, list_directory, agent, echo, tells, got: no_such_tool",
-    "main mod_error mod:behaving-a onTurnEnd: failed",
-    "main turn_end",
-    r#"main mod_event mod:behaving-a/run_end {"result":"forged"}"#,
-    "main turn_start",
-    "main message_start",
-    "main model_request_start",
-    "main model_request_end",
-    "main message_end",
-    "main turn_end",
-    "main continuation_recovery",
-    r#"main mod_event mod:behaving-a/run_end {"result":"forged"}"#,
-    "main turn_start",
-    "main message_start",
-    "main model_request_start",
-    "main text_delta done",
-    "main model_request_end",
-    "main message_end done",
-    "main turn_end",
-    "main notice mod:behaving-a failed 2 times more at onTurnEnd",
-    "main notice mod:behaving-a failed 2 times more at onTurnStart",
-    "main run_end end_turn 3",
-    "main session_shutdown",
-];
+#[tokio::test]
+async fn each_row_of_the_event_table_has_its_payload_and_its_place() {
+    for (told, expected) in sessions().await {
+        let told: Vec<_> = told.iter().map(|(_, json)| json).collect();
+        let expected: Vec<Value> = expected.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(told, expected.iter().collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
+async fn an_event_is_a_snapshot() {
+    for (told, _) in sessions().await {
+        for (event, when_raised) in told {
+            assert_eq!(tidy(&event), when_raised);
+        }
+    }
+}

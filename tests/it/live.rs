@@ -97,6 +97,22 @@ async fn steering_lands_behind_the_batch_that_runs_and_a_follow_up_where_the_run
 }
 
 #[tokio::test]
+async fn decision_35_what_is_typed_meets_transform_input_and_what_is_queued_does_not() {
+    let turns = json!([echoes(&["x"]), { "text": "one" }, { "text": "two" }]);
+    let (messages, events) = played(&Folders::new(), turns, "input,queue-at-call", &["go"]).await;
+    let expected = [
+        "user[user]: go a",
+        "assistant: <call c1>",
+        "user[tool_results]: <c1: x>",
+        "user[steering]: steered by a",
+        "assistant: one",
+        "user[follow_up]: follow-up of a",
+        "assistant: two",
+    ];
+    assert_eq!((messages, events), (expected.map(str::to_owned).to_vec(), vec![]));
+}
+
+#[tokio::test]
 async fn decision_23_what_is_queued_while_nothing_runs_starts_nothing_and_is_said_in_the_next_run() {
     let turns = json!([{ "text": "one" }, { "text": "two" }, { "text": "three" }]);
     let does = "queue-once-at-the-end";

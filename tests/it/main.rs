@@ -31,6 +31,7 @@ mod garbage;
 #[cfg(target_os = "linux")]
 mod interface;
 mod interrupt;
+mod interrupted;
 #[cfg(target_os = "linux")]
 mod isolation;
 mod journal;
@@ -44,6 +45,7 @@ mod mod_calls;
 #[cfg(target_os = "linux")]
 mod mod_options;
 #[cfg(target_os = "linux")]
+mod modes;
 mod mods;
 mod mods_bench;
 mod mods_commands;
@@ -90,6 +92,7 @@ mod session_tree;
 #[cfg(target_os = "linux")]
 mod sessions;
 mod slash_commands;
+mod slow_hooks;
 mod subagents;
 #[path = "../support/mod.rs"]
 mod support;

@@ -19,6 +19,14 @@ fn text_is_the_answer_and_nothing_else() {
 }
 
 #[test]
+fn decision_35_the_prompt_meets_transform_input() {
+    let turns = json!({ "turns": [{ "text": "An answer.", "expect": { "last_user_contains": "go a" } }] });
+    let library = library("behaving");
+    let options = ["--mod", library.to_str().unwrap(), "--mod-option", "behaving-a.does=input"];
+    assert_eq!(Folders::new().play(&turns, &options).run().told(), (0, "An answer.\n", ""));
+}
+
+#[test]
 fn json_is_one_object() {
     let ran = Folders::new().play(&says("An answer."), &["--output-format", "json"]).run();
     let expected = json!({

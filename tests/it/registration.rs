@@ -92,6 +92,28 @@ async fn a_disposed_observer_and_a_disposed_listener_hear_nothing_more() {
     );
 }
 
+/// Who is told of an event or a message is settled when it is raised.
+#[tokio::test]
+async fn what_is_disposed_while_it_is_told_is_told_to_the_end_itself_and_those_behind_it() {
+    let turns = json!([echoes(&["x"]), { "text": "done" }]);
+    let told = both(turns, &[("a", "watch-until-told,hear-until-told"), ("b", "speak"), ("c", "hear")]).await;
+    assert_eq!(
+        only(&told, &["notice", "turn", "mod_error"]),
+        [
+            "notice a is told, and forgets it",
+            "notice a is told too",
+            "notice c hears on greetings: {\"from\":\"b\",\"turn\":1}",
+            "turn_start",
+            "notice a is told, and forgets it",
+            "notice a is told too",
+            "turn_end",
+            "notice c hears on greetings: {\"from\":\"b\",\"turn\":2}",
+            "turn_start",
+            "turn_end",
+        ]
+    );
+}
+
 #[tokio::test]
 async fn a_disposed_command_is_gone() {
     let folders = Folders::new();

@@ -4,7 +4,11 @@ use host::{
     harness::{Harness, Prompted, Recording},
     settings::Settings,
 };
-use mod_interface::{builtin_mod, prelude::*, types::SessionEndReason};
+use mod_interface::{
+    builtin_mod,
+    prelude::*,
+    types::{MessageSource, SessionEndReason},
+};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -58,4 +62,41 @@ async fn a_slash_command_runs_in_place_of_the_prompt() {
     ]);
     let came = typed(turns, &["/words  a b c ", "/ask a b", "/wrods a b", "/fails"]).await;
     assert_eq!(came, ["Some(\"3 words\")", "one", "two", "failed"]);
+}
+
+/// How often in a row a stop hook may keep a run going.
+const CAP: usize = 8;
+
+#[tokio::test]
+async fn decision_20_what_a_command_asks_is_no_message_of_a_person_and_resets_no_cap_of_forced_continuations()
+{
+    let folders = Folders::new();
+    let turns = vec![json!({ "text": "done" }); 2 * (1 + CAP) + 1];
+    let harness = Harness::builder()
+        .places(folders.places())
+        .settings(Settings::default())
+        .model(Some(folders.scenario(&json!({ "turns": turns }))))
+        .record(Recording::InMemory)
+        .built_in("says", builtin_mod!("says", says))
+        .built_in("goes-on", builtin_mod!("goes-on", goes_on))
+        .start()
+        .await
+        .unwrap();
+    let cancel = CancellationToken::new();
+    let mut came = Vec::new();
+    for prompt in ["go", "/ask a", "on"] {
+        let Prompted::Ran(outcome) = harness.prompt(prompt, &cancel).await else { panic!("{prompt}") };
+        let first = &outcome.state.messages[came.iter().map(|(turns, _)| 2 * turns).sum::<usize>()];
+        came.push((outcome.result.turn_count as usize, first.source));
+    }
+    harness.end(SessionEndReason::Shutdown).await;
+    assert_eq!(
+        came,
+        [(1 + CAP, MessageSource::User), (1, MessageSource::Mod), (1 + CAP, MessageSource::User)]
+    );
+}
+
+/// Never lets a run end.
+async fn goes_on(cmd: ModApi) -> Result<()> {
+    cmd.hooks(Hooks::new().on_stop_sync(|_, _| Ok(StopDecision::Continue { reason: None }))).map(drop)
 }

@@ -21,8 +21,9 @@ use crate::support::{
     session::Folders,
 };
 
-const ALONE: [&str; 36] = [
+const ALONE: [&str; 37] = [
     "",
+    "forge",
     "block",
     "block-and-terminate",
     "rewrite",

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use mod_interface::types::{AgentState, ContentBlock, Message};
+use mod_interface::types::{AgentState, ContentBlock, Hook, Message};
 use proptest::prelude::*;
 
 /// What a mod does; with a number, for which call, from or until which turn.
@@ -107,8 +107,11 @@ pub(crate) fn counted(state: &AgentState, id: &str) -> BTreeMap<char, u64> {
         .collect()
 }
 
-/// What a run with mods that do this comes to.
-pub(crate) fn expected(mods: &[Does], parallel: bool) -> Expected {
+/// One time that a hook is asked: of every mod, or until what the mod of this index does at it ends the asking.
+pub(crate) type Asking = (Hook, Option<usize>);
+
+/// What a run with mods that do this comes to, and what is asked in it.
+pub(crate) fn expected(mods: &[Does], parallel: bool) -> (Expected, Vec<Asking>) {
     let every = |wanted: fn(Does) -> bool, text: &str| -> Vec<String> {
         let of = mods.iter().enumerate().filter(|(_, does)| wanted(**does));
         of.map(|(i, _)| format!("{text}{}", letter(i))).collect()
@@ -121,24 +124,35 @@ pub(crate) fn expected(mods: &[Does], parallel: bool) -> Expected {
         added: every(|does| matches!(does, Does::AddsContext), "said by "),
         counted: BTreeMap::new(),
     };
+    let everyone = |hook| (hook, None);
+    let mut asked = [Hook::OnSessionStart, Hook::TransformInput].map(everyone).to_vec();
     let mut terminate = false;
     for turn in 1.. {
+        let begin = [Hook::OnTurnStart, Hook::AppendSystemPrompt, Hook::TransformContext, Hook::OnTurnEnd];
+        asked.extend(begin.map(everyone));
         let begin =
             ["turn_start", "message_start", "model_request_start", "model_request_end", "message_end"];
         it.events.extend(begin.map(str::to_owned));
         if turn == 1 {
-            terminate = both_calls(mods, parallel, &mut it);
+            terminate = both_calls(mods, parallel, &mut it, &mut asked);
         } else {
             it.conversation.push(format!("assistant: t{turn}"));
         }
         it.events.push("turn_end".to_owned());
         let goes_on = mods.iter().position(|does| matches!(does, Does::GoesOn(until) if *until >= turn));
-        let stops = mods.iter().any(|does| matches!(does, Does::Stops(at) if *at <= turn));
+        let stops = mods.iter().position(|does| matches!(does, Does::Stops(at) if *at <= turn));
+        let terminates = turn == 1 && terminate;
+        asked.extend((!terminates).then_some((Hook::ShouldStopAfterTurn, stops)));
+        asked.extend((turn > 1 && stops.is_none()).then_some((Hook::OnStop, goes_on)));
         let stop = match goes_on {
-            _ if turn == 1 && terminate => "terminate",
-            _ if stops => "stop_hook",
-            _ if turn == 1 => continue,
+            _ if terminates => "terminate",
+            _ if stops.is_some() => "stop_hook",
+            _ if turn == 1 => {
+                asked.push(everyone(Hook::PrepareNextTurn));
+                continue;
+            }
             Some(i) => {
+                asked.push(everyone(Hook::PrepareNextTurn));
                 it.conversation.push(format!("user[stop_hook]: {} wants more than t{turn}", letter(i)));
                 continue;
             }
@@ -149,13 +163,18 @@ pub(crate) fn expected(mods: &[Does], parallel: bool) -> Expected {
         it.counted = counting.map(|(i, _)| (letter(i), u64::from(turn))).collect();
         break;
     }
-    it
+    asked.extend([Hook::OnRunEnd, Hook::OnSessionEnd].map(everyone));
+    (it, asked)
 }
 
 /// What becomes of both calls; whether the run ends behind them.
-fn both_calls(mods: &[Does], parallel: bool, it: &mut Expected) -> bool {
+fn both_calls(mods: &[Does], parallel: bool, it: &mut Expected, asked: &mut Vec<Asking>) -> bool {
     let mut terminate = false;
     let calls = [1, 2].map(|number| one_call(mods, number, &mut terminate));
+    for call in &calls {
+        asked.push((Hook::BeforeToolCall, call.blocked_by));
+        asked.extend(call.blocked_by.is_none().then_some((Hook::AfterToolCall, None)));
+    }
     it.events.extend(["tool_queued c1".to_owned(), "tool_queued c2".to_owned()]);
     let running = |call: &Call| call.running.clone();
     if parallel {
@@ -170,6 +189,7 @@ fn both_calls(mods: &[Does], parallel: bool, it: &mut Expected) -> bool {
 
 /// The events of a call, and its result in the conversation.
 struct Call {
+    blocked_by: Option<usize>,
     running: Option<String>,
     end: String,
     result: String,
@@ -183,7 +203,8 @@ fn one_call(mods: &[Does], number: u32, terminate: &mut bool) -> Call {
             Does::Rewrites => text.push(me),
             Does::Blocks(n) if *n == number => {
                 let end = format!("tool_hook_blocked c{number}: blocked by {me}");
-                return Call { running: None, end, result: format!("<c{number} failed: blocked by {me}>") };
+                let result = format!("<c{number} failed: blocked by {me}>");
+                return Call { blocked_by: Some(i), running: None, end, result };
             }
             Does::AddsBefore => appended.push(format!("before {me}")),
             Does::TerminatesBefore => *terminate = true,
@@ -208,5 +229,5 @@ fn one_call(mods: &[Does], number: u32, terminate: &mut bool) -> Call {
     };
     let failed = if failed { " failed" } else { "" };
     let result = format!("<c{number}{failed}: {}>", parts.join(" + "));
-    Call { running: Some(format!("tool_running c{number}")), end, result }
+    Call { blocked_by: None, running: Some(format!("tool_running c{number}")), end, result }
 }

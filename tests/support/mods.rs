@@ -80,7 +80,7 @@ impl Host {
     /// Asks the mods on behalf of a run.
     pub(crate) fn runner(&self) -> HookRunner {
         let (emitter, cancel) = (self.bus.main(), self.cancel.clone());
-        HookRunner::new(Arc::new(Scope { emitter, cancel, cwd: Path::new("/").into() }))
+        HookRunner::new(Arc::new(Scope::new(emitter, cancel, Path::new("/"))))
     }
 
     /// The events so far, from the first one that was not taken yet.

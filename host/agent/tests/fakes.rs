@@ -372,12 +372,12 @@ impl Ran {
 
     /// All lines from the first tool call to the end of its turn.
     pub(crate) fn batch(&self) -> &[String] {
-        let lines = self.from_batch();
+        let lines = self.since_batch();
         &lines[..lines.iter().position(|line| line.starts_with("turn_end")).unwrap()]
     }
 
     /// All lines from the first tool call on.
-    pub(crate) fn from_batch(&self) -> &[String] {
+    pub(crate) fn since_batch(&self) -> &[String] {
         &self.log[self.log.iter().position(|line| line.starts_with("tool_queued")).unwrap()..]
     }
 

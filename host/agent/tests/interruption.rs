@@ -68,7 +68,7 @@ async fn decision_18_an_interrupted_batch_is_answered_and_its_turn_completed_wit
         scene.fake_mod("a").watching(hooks).watching([Hook::PrepareNextTurn, Hook::OnStop, Hook::OnRunEnd]);
     let ran = scene.with([a]).run().await;
     assert_eq!(
-        ran.from_batch(),
+        ran.since_batch(),
         [
             "tool_queued c1 stops {}",
             "tool_queued c2 stops {}",

@@ -21,7 +21,7 @@ async fn decision_14_a_denied_call_aborts_its_batch_and_the_run_ends_after_the_t
     let a = scene.fake_mod("a").watching([Hook::BeforeToolCall, Hook::AfterToolCall, Hook::OnTurnEnd]);
     let ran = scene.with([a]).run().await;
     assert_eq!(
-        ran.from_batch(),
+        ran.since_batch(),
         [
             "tool_queued c1 echo {}",
             "tool_queued c2 writes {}",
@@ -57,7 +57,7 @@ async fn a_permission_check_that_throws_denies() {
         scene.ask = Arc::new(FakeAsk { log: scene.log.clone(), answer: Box::new(move |_| answer()) });
         let ran = scene.run().await;
         assert_eq!(
-            ran.from_batch(),
+            ran.since_batch(),
             [
                 "tool_queued c1 writes {}",
                 "ask writes None",
@@ -122,7 +122,7 @@ async fn decision_13_a_rewritten_call_is_held_against_the_deny_rules_again() {
     let a = scene.fake_mod("a").on(Hook::BeforeToolCall, rewriting_to("ls; rm -rf /"));
     let ran = scene.with([a]).run().await;
     assert_eq!(
-        ran.from_batch(),
+        ran.since_batch(),
         [
             "tool_queued c1 sh {\"about\":\"ls\"}",
             "tool_queued c2 echo {}",
@@ -144,7 +144,7 @@ async fn decision_13_a_rewrite_never_turns_a_deny_into_an_allow() {
     let a = scene.fake_mod("a").on(Hook::BeforeToolCall, rewriting_to("ls"));
     let ran = scene.with([a]).run().await;
     assert_eq!(
-        ran.from_batch(),
+        ran.since_batch(),
         [
             "tool_queued c1 sh {\"about\":\"rm -rf /\"}",
             "tool_denied c1: a deny rule forbids this call: sh(rm *)",
@@ -174,7 +174,7 @@ async fn decision_14_a_deny_outranks_terminate_and_applies_no_mod_state() {
         });
     let ran = scene.with([a]).run().await;
     assert_eq!(
-        ran.from_batch(),
+        ran.since_batch(),
         [
             "tool_queued c1 echo {}",
             "tool_queued c2 sh {\"about\":\"ls\"}",
@@ -214,7 +214,7 @@ async fn decision_13_in_a_parallel_batch_a_rewrite_that_is_denied_runs_nothing()
     let ran = scene.with([a]).run().await;
     let denied = "a deny rule forbids this call: sh(rm *) (after a rewrite by mod:a)";
     assert_eq!(
-        ran.from_batch(),
+        ran.since_batch(),
         [
             "tool_queued c1 echo {}",
             "tool_queued c2 sh {\"about\":\"ls\"}",

@@ -28,10 +28,7 @@ async fn a_sub_agent_runs_its_own_conversation_and_only_its_last_text_comes_back
     );
     let sent: Vec<_> = ran.calls.iter().map(|call| told(&call.messages)).collect();
     assert_eq!(sent[1], ["user[user]: look"]);
-    assert_eq!(
-        sent[2],
-        ["user[user]: look", "assistant: <call d1>", "user[tool_results]: <d1: echo ran {\"n\":1}>"]
-    );
+    assert_eq!(sent[2], ["user[user]: look", "assistant: <call d1>", "user[user]: <d1: echo ran {\"n\":1}>"]);
     assert!(
         ran.calls[1].system.starts_with("base default\n\nYou are a sub-agent:"),
         "{}",

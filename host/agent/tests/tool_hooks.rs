@@ -195,6 +195,7 @@ async fn decision_15_terminate_of_one_hook_on_one_call_a_block_too_ends_the_run_
             })
         },
     ];
+    let ids = ["c1", "c2", "c3"];
     let runs = |hooks: [&str; 2], id: &str| {
         let [before, after] = hooks.map(|hook| match hook {
             "" => vec![],
@@ -209,8 +210,8 @@ async fn decision_15_terminate_of_one_hook_on_one_call_a_block_too_ends_the_run_
         "c3" => ["◆ mod:a beforeToolCall c3", "tool_hook_blocked c3: no"].map(str::to_owned).to_vec(),
         _ => before(id),
     };
-    let told: [&dyn Fn(&str) -> Vec<String>; 3] = [&before, &blocked, &after];
-    for (terminate, of_call) in terminates.into_iter().zip(told) {
+    let told = [ids.map(before), ids.map(blocked), ids.map(after)];
+    for (terminate, of_calls) in terminates.into_iter().zip(told) {
         let scene = Scene::new([call([
             ("c1", "echo", json!({})),
             ("c2", "echo", json!({})),
@@ -218,10 +219,10 @@ async fn decision_15_terminate_of_one_hook_on_one_call_a_block_too_ends_the_run_
         ])]);
         let a = terminate(scene.fake_mod("a"));
         let ran = scene.with([a]).run().await;
-        let queued = ["c1", "c2", "c3"].map(|id| format!("tool_queued {id} echo {{}}"));
+        let queued = ids.map(|id| format!("tool_queued {id} echo {{}}"));
         let end = ["turn_end 1 tools=true tokens=15", "commit", "run_end terminate 1"].map(str::to_owned);
-        let expected = [&queued[..], &["c1", "c2", "c3"].map(of_call).concat(), &end].concat();
-        assert_eq!(ran.from_batch(), expected);
+        let expected = [&queued[..], &of_calls.concat(), &end].concat();
+        assert_eq!(ran.since_batch(), expected);
     }
 }
 

@@ -32,7 +32,7 @@ async fn transform_context_holds_for_one_call_and_never_for_the_state() {
     assert_eq!(told(&ran.calls[0].messages), ["user[user]: go note 1"]);
     assert_eq!(
         told(&ran.calls[1].messages),
-        ["user[user]: go", "assistant: <call c1>", "user[tool_results]: <c1: echo ran {}> note 2"]
+        ["user[user]: go", "assistant: <call c1>", "user[user]: <c1: echo ran {}> note 2"]
     );
     assert_eq!(ran.told().len(), 4);
 }

@@ -50,6 +50,29 @@ fn a_valid_conversation_is_shared_not_copied() {
 }
 
 #[test]
+fn what_is_sent_has_no_source() {
+    use MessageSource::{Mod, ToolResults, User};
+    let from = |source, content| Arc::new(Message { role: Role::User, content, source });
+    let given = [
+        from(User, vec![text("go")]),
+        model(vec![calls("1")]),
+        from(ToolResults, vec![result("1")]),
+        model(vec![text("done")]),
+        from(Mod, vec![text("more")]),
+        model(vec![calls("2")]),
+    ];
+    let sent = prepare_for_send(&given);
+    let sources: Vec<_> = sent.iter().map(|message| message.source).collect();
+    assert_eq!(sources, [User; 7], "that of a result that was left out too");
+    let contents = sent.iter().zip(&given).map(|(sent, given)| sent.content == given.content);
+    assert_eq!(contents.collect::<Vec<_>>(), [true; 6]);
+    let shared = sent.iter().zip(&given).map(|(sent, given)| Arc::ptr_eq(sent, given));
+    assert_eq!(shared.collect::<Vec<_>>(), [true, true, false, true, false, true]);
+    let kept: Vec<_> = given.iter().map(|message| message.source).collect();
+    assert_eq!(kept, [User, User, ToolResults, User, Mod, User], "the transcript knows");
+}
+
+#[test]
 fn a_call_without_a_result_gets_one_that_says_so() {
     assert_eq!(
         sent(&[
@@ -65,7 +88,7 @@ fn a_call_without_a_result_gets_one_that_says_so() {
     );
     assert_eq!(
         sent(&[user(vec![text("go")]), model(vec![calls("1")])]),
-        ["user[user]: go", "assistant: <call 1>", &format!("user[tool_results]: <1 {NO_RESULT}>")]
+        ["user[user]: go", "assistant: <call 1>", &format!("user[user]: <1 {NO_RESULT}>")]
     );
 }
 

@@ -23,7 +23,7 @@ pub(super) fn input(hook: Hook, messages: usize, host: &ModHost, cwd: &Path) -> 
     let state = conversation(messages);
     HookInput {
         hook,
-        scope: Arc::new(Scope { emitter: host.events(), cancel: CancellationToken::new(), cwd: cwd.into() }),
+        scope: Arc::new(Scope::new(host.events(), CancellationToken::new(), cwd)),
         turn_number: 1,
         subject: subject(hook, &state),
         state,

@@ -64,8 +64,9 @@ impl Registration {
         self.id != 0
     }
 
-    /// Undoes just this registration. A second call does nothing. In the middle of a round it takes
-    /// effect at the next one.
+    /// Undoes just this registration. A second call does nothing. Hooks and tools of a round that goes on hold to its
+    /// end; all else is gone at once, but who is being told of an event or a message, and who stands behind it, is
+    /// told to the end.
     pub fn dispose(&self) {
         // The host is gone: so is the registration.
         let _gone = services::now(&self.frame, "dispose", &json!({ "id": self.id }));

@@ -1,6 +1,6 @@
 //! What the mod is asked, and the way back to the recording host.
 
-use std::sync::{Arc, Weak, atomic::Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 
 use abi_stable::std_types::{RResult, RString};
 use async_ffi::FfiFuture;
@@ -14,8 +14,8 @@ use super::{
 use crate::{
     abi::{Callable, FrameHost, HookObject, JsonField, NumberField, TextField},
     types::{
-        AgentEvent, AgentState, ContentBlock, EventPayload, MAIN_AGENT, Message, RunResult, SessionChange,
-        StopReason, Usage,
+        AgentEvent, AgentState, ContentBlock, EventPayload, Hook, MAIN_AGENT, Message, RunResult,
+        SessionChange, StopReason, Usage,
     },
 };
 
@@ -24,7 +24,7 @@ pub(super) enum Question {
     /// To register.
     Factory,
     /// A hook.
-    Hook { state: AgentState, turn_number: u32, subject: Subject },
+    Hook { hook: Hook, state: AgentState, turn_number: u32, subject: Subject },
     /// To observe an event.
     Event(Box<AgentEvent>),
     /// To hear what is said on a channel.
@@ -104,6 +104,17 @@ impl TestFrame {
                 Some(call)
             }
             _ => None,
+        }
+    }
+
+    /// Where the mod is, as a `mod_error` names it.
+    pub(super) fn place(&self) -> String {
+        match &self.question {
+            Question::Hook { hook, .. } => hook.wire_name().to_owned(),
+            Question::Event(event) => format!("on:{}", event.payload.kind().as_str()),
+            Question::Bus { channel, .. } => format!("bus:{channel}"),
+            Question::Tool(call) => format!("tool:{}", call.name),
+            Question::Factory | Question::Command(_) | Question::Draw(_) => "emit".to_owned(),
         }
     }
 
@@ -190,7 +201,7 @@ impl FrameHost for TestFrame {
                 (*had_tool_calls).into()
             }
             (NumberField::Cancelled, _) => {
-                self.core.upgrade().is_some_and(|core| core.cancelled.load(Relaxed)).into()
+                self.core.upgrade().is_some_and(|core| core.interruption.happened()).into()
             }
             (NumberField::InputTokens, _) => self.usage().input_tokens,
             (NumberField::OutputTokens, _) => self.usage().output_tokens,
@@ -218,11 +229,18 @@ impl FrameHost for TestFrame {
     }
 
     fn call_now(&self, service: &str, args: &str) -> Result<String, String> {
-        services::now(&*self.core()?, self.call(), service, args)
+        services::now(&*self.core()?, self, service, args)
     }
 
     fn call(&self, service: &str, args: &str) -> FfiFuture<RResult<RString, RString>> {
         let answer = self.core().and_then(|core| services::later(&core, service, args));
+        if let (Ok(core), "interrupted") = (self.core(), service) {
+            let interruption = Arc::clone(&core.interruption);
+            return FfiFuture::new(async move {
+                interruption.wait().await;
+                RResult::ROk("null".into())
+            });
+        }
         FfiFuture::new(std::future::ready(answer.map(RString::from).map_err(RString::from).into()))
     }
 

@@ -124,3 +124,38 @@ fn what_a_mod_shows_and_draws_is_seen() {
     let args = json!({ "customType": "roast", "data": 7 });
     assert_eq!(draws.asked(), [Asked { service: "show_entry".to_owned(), args }]);
 }
+
+#[test]
+fn an_interruption_shows() {
+    block_on(async {
+        let stops = hooked(|| Hooks::new().should_stop_after_turn_sync(|_, ctx| Ok(ctx.cancelled()))).await;
+        assert!(!stops.should_stop_after_turn().await.unwrap());
+        stops.interrupt();
+        assert!(stops.should_stop_after_turn().await.unwrap());
+    });
+}
+
+#[test]
+fn an_interruption_that_is_waited_for_comes() {
+    block_on(async {
+        let waits = hooked(|| {
+            Hooks::new().on_stop(|_, ctx| async move {
+                ctx.interrupted().await?;
+                Ok(StopDecision::Continue { reason: Some("interrupted".to_owned()) })
+            })
+        });
+        let waits = waits.await;
+        let (mut asked, mut polls) = (std::pin::pin!(waits.on_stop("")), 0);
+        let said = std::future::poll_fn(|cx| {
+            polls += 1;
+            let polled = asked.as_mut().poll(cx);
+            if polls == 1 {
+                assert!(polled.is_pending());
+                waits.interrupt();
+            }
+            polled
+        });
+        assert_eq!(said.await, Ok(StopDecision::Continue { reason: Some("interrupted".to_owned()) }));
+        assert_eq!((polls, waits.asked_of("interrupted")), (2, vec![Value::Null]));
+    });
+}

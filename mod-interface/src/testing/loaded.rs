@@ -1,6 +1,6 @@
 //! A mod that a test has loaded: what it did, and its commands, tools and observers.
 
-use std::sync::{Arc, Mutex, atomic::Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
@@ -52,7 +52,12 @@ impl TestMod {
 
     /// The notices that it showed, in order.
     pub fn notices(&self) -> Vec<String> {
-        self.texts("ui.notify", "message")
+        let asked = self.asked().into_iter().filter_map(|Asked { service, args }| match service.as_str() {
+            "ui.notify" => args["message"].as_str().map(str::to_owned),
+            "emit" if args["kind"] == "notice" => args["data"]["message"].as_str().map(str::to_owned),
+            _ => None,
+        });
+        asked.collect()
     }
 
     /// What it wrote to the log, in order.
@@ -79,7 +84,9 @@ impl TestMod {
 
     /// The events of its own that it raised, in order: kind and data.
     pub fn emitted(&self) -> Vec<(String, Value)> {
-        self.pairs("emit", "kind")
+        let mut raised = self.pairs("emit", "kind");
+        raised.retain(|(kind, _)| EventKind::from_wire(kind).is_none());
+        raised
     }
 
     /// What it said to other mods, in order: channel and data.
@@ -146,9 +153,9 @@ impl TestMod {
         lock(&self.conversation).turn_number = turn_number;
     }
 
-    /// Interrupts the run: `ctx.cancelled()` says so from now on.
+    /// Interrupts the run: `ctx.cancelled()` says so from now on, and `ctx.interrupted()` is waited for no longer.
     pub fn interrupt(&self) {
-        self.core.cancelled.store(true, Relaxed);
+        self.core.interruption.happen();
     }
 
     /// Runs its command `/name`.
@@ -245,11 +252,6 @@ impl TestMod {
         let has = self.core.registrations.names(kind, key);
         let missing = !has.iter().any(|one| one == name);
         if missing { Err(Fault::Missing { what, name: name.to_owned(), has }) } else { Ok(()) }
-    }
-
-    fn texts(&self, service: &str, field: &str) -> Vec<String> {
-        let asked = self.asked_of(service).into_iter();
-        asked.filter_map(|args| args[field].as_str().map(str::to_owned)).collect()
     }
 
     pub(super) fn pairs(&self, service: &str, field: &str) -> Vec<(String, Value)> {

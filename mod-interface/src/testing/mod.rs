@@ -73,6 +73,7 @@ mod fault;
 mod frame;
 mod hooks;
 mod host;
+mod interruption;
 mod live;
 mod loaded;
 mod record;

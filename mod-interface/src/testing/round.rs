@@ -210,7 +210,7 @@ impl Round<'_> {
         subject: Subject,
     ) -> Asked<Option<HookOutcome>> {
         let (state, turn_number, place) = (state.clone(), self.turn_number, hook.wire_name());
-        let frame = self.core.frame(Question::Hook { state, turn_number, subject });
+        let frame = self.core.frame(Question::Hook { hook, state, turn_number, subject });
         let call = |reply: &mut _| handler.hooks.call(hook, frame.frame(), reply);
         let answer = entry::enter(place, self.core.limits.hook, call).await?;
         decode_outcome(hook, &answer).map_err(|reason| entry::invalid(place, reason))

@@ -1,10 +1,15 @@
 //! What the mod asks of the host: everything is recorded, and answered by the test or as the host does where
 //! nobody is at the keyboard.
 
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{core::Core, entry, frame::Call, live, record};
+use super::{
+    core::Core,
+    entry,
+    frame::{Call, TestFrame},
+    live, record,
+};
 use crate::{
     abi::Callable,
     types::{EventKind, EventPayload, NoticeLevel},
@@ -12,8 +17,14 @@ use crate::{
 
 type Answer = Result<String, String>;
 
+#[derive(Deserialize)]
+struct Notice {
+    level: NoticeLevel,
+    message: String,
+}
+
 /// Answers at once.
-pub(super) fn now(core: &Core, call: Option<&Call>, service: &str, args: &str) -> Answer {
+pub(super) fn now(core: &Core, frame: &TestFrame, service: &str, args: &str) -> Answer {
     let args: Value = parse(service, args)?;
     core.note(service, args.clone());
     if let Some(answer) = scripted(core, service) {
@@ -30,7 +41,8 @@ pub(super) fn now(core: &Core, call: Option<&Call>, service: &str, args: &str) -
         }
         // Whoever answers is there.
         "ui.interactive" => return Ok((!core.answers().known("ui.").is_empty()).to_string()),
-        "emit" => emit(core, &text("kind"), &args["data"])?,
+        "emit" => emit(core, &text("kind"), &args["data"])
+            .inspect_err(|refused| core.tell_fault(&entry::failed(&frame.place(), refused)))?,
         "bus.emit" => {
             // A listener that fails is told as in the host, and is not the speaker's trouble.
             let channel = text("channel");
@@ -40,7 +52,7 @@ pub(super) fn now(core: &Core, call: Option<&Call>, service: &str, args: &str) -
             core.say(&channel, &args["data"]).unwrap_or_else(|fault| core.tell_fault(&fault));
         }
         "dispose" => core.registrations.dispose(args["id"].as_u64().unwrap_or_default()),
-        "progress" => progress(core, call, text("message"))?,
+        "progress" => progress(core, frame.call(), text("message"))?,
         _ => {}
     }
     Ok("null".to_owned())
@@ -112,6 +124,20 @@ fn select(core: &Core, args: &Value) -> Answer {
 }
 
 fn emit(core: &Core, kind: &str, data: &Value) -> Result<(), String> {
+    match EventKind::from_wire(kind) {
+        None => {}
+        Some(EventKind::Notice) => {
+            let notice: Notice = serde_json::from_value(data.clone())
+                .map_err(|error| format!("a notice has a level and a message: {error}"))?;
+            core.emit(EventPayload::Notice { level: notice.level, message: notice.message });
+            return Ok(());
+        }
+        Some(_) => {
+            return Err(format!(
+                "the host alone raises this event, a mod notice and kinds of its own: {kind}"
+            ));
+        }
+    }
     let named = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
     if kind.is_empty() || !kind.bytes().all(named) {
         return Err(format!("an event's kind is of a-z, 0-9, _ and -, got: {kind}"));

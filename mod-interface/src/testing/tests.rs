@@ -349,16 +349,6 @@ fn listeners_that_answer_each_other_without_end_are_stopped() {
     assert_eq!(echo.events(), [looped]);
 }
 
-#[test]
-fn an_interruption_shows() {
-    block_on(async {
-        let stops = hooked(|| Hooks::new().should_stop_after_turn_sync(|_, ctx| Ok(ctx.cancelled()))).await;
-        assert!(!stops.should_stop_after_turn().await.unwrap());
-        stops.interrupt();
-        assert!(stops.should_stop_after_turn().await.unwrap());
-    });
-}
-
 #[cfg(feature = "runtime")]
 #[test]
 fn the_clock_is_paused_and_a_hook_that_takes_too_long_is_a_fault() {

@@ -17,6 +17,12 @@ pub(crate) fn add(cmd: &ModApi, me: &str, what: &str) -> Result<bool> {
                 cmd.on(EventKind::TurnEnd, move |_| api.ui().notify(&format!("{me} sees a turn end")))?;
             at_call(cmd, move || undo(&watch))?;
         }
+        "forge-watching" => {
+            cmd.on(EventKind::TurnStart, |event| {
+                // Refused, and told by the host.
+                let _forged = event.ctx().emit("run_end", &json!({ "result": "forged" }));
+            })?;
+        }
         "hear-until-called" => {
             let hear = cmd.events().on("greetings", move |_| api.ui().notify(&format!("{me} hears")))?;
             at_call(cmd, move || undo(&hear))?;
@@ -50,8 +56,33 @@ pub(crate) fn add(cmd: &ModApi, me: &str, what: &str) -> Result<bool> {
                 drop(api.hooks(prompt(&format!("{me}3"))));
             })?;
         }
-        _ => return Ok(false),
+        _ => return until_told(cmd, me, what),
     }
+    Ok(true)
+}
+
+/// What disposes itself, and one that stands behind it, while it is told something.
+fn until_told(cmd: &ModApi, me: String, what: &str) -> Result<bool> {
+    let both: Arc<OnceLock<[Registration; 2]>> = Arc::default();
+    let (known, first, second) = (Arc::clone(&both), cmd.clone(), cmd.clone());
+    let also = format!("{me} is told too");
+    let forget = move || {
+        known.get().into_iter().flatten().for_each(undo);
+        first.ui().notify(&format!("{me} is told, and forgets it"));
+    };
+    let registrations = match what {
+        "watch-until-told" => [
+            cmd.on(EventKind::TurnStart, move |_| forget())?,
+            cmd.on(EventKind::TurnStart, move |_| second.ui().notify(&also))?,
+        ],
+        "hear-until-told" => [
+            cmd.events().on("greetings", move |_| forget())?,
+            cmd.events().on("greetings", move |_| second.ui().notify(&also))?,
+        ],
+        _ => return Ok(false),
+    };
+    // It is set once, here.
+    let _set = both.set(registrations);
     Ok(true)
 }
 

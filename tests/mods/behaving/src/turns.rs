@@ -39,7 +39,9 @@ pub(crate) fn hooks(me: &str, what: &str) -> Option<Hooks> {
         "no-effort" => next(NextTurn { effort: Some(EffortChange::Reset), model: None }),
         "report" => report(),
         "forge" => Hooks::new().on_turn_start_sync(|_, ctx| {
-            ctx.emit("run_end", &json!({ "result": "forged" }))?;
+            ctx.emit("notice", &json!({ "level": "warning", "message": "this may be said" }))?;
+            // Refused, and told by the host.
+            let _forged = ctx.emit("run_end", &json!({ "result": "forged" }));
             ctx.emit("mod:other/hello", &json!(null))?;
             Ok(StatePatch::default())
         }),
