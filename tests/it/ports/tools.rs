@@ -46,8 +46,8 @@ async fn a_choice_of_tools_follows_the_branch_survives_a_resume_and_skips_tools_
     desk.ask(&format!("/go {three_off}")).await;
     assert_eq!(desk.take(&["mod_error"]), [""; 0]);
     assert_eq!(desk.ask("/tools grep xyz").await, "failed");
-    let refused = "mod_error mod:tools command:tools: there is no such tool: xyz (at ";
-    assert!(desk.take(&["mod_error"])[0].starts_with(refused));
+    let refused = "mod_error mod:tools command:tools: there is no such tool: xyz";
+    assert_eq!(desk.take(&["mod_error"]), [refused]);
     desk.close().await;
 
     // The tool `echo` is not there any more.
