@@ -2,14 +2,14 @@ use std::{hint::black_box, sync::Arc};
 
 use criterion::{BenchmarkGroup, Criterion, measurement::WallTime};
 use host::{
-    hooks::{HookInput, Mods},
+    hooks::{HookInput, Mods, Subject},
     mod_host::Code,
 };
 use mod_interface::builtin_mod;
 use tokio::runtime::Runtime;
 
 use super::{
-    jobs::{Job, floor},
+    jobs::{Job, Plain, floor},
     pipes::Child,
     promises::group,
     table::{FLOOR, Table, boxed},
@@ -68,13 +68,20 @@ impl<'a> Bench<'a> {
     }
 
     pub(crate) fn floor(&mut self) {
-        let (floor, input) = (floor(), Arc::clone(&self.input));
-        self.way(FLOOR, || look_at(&black_box(&floor).call(black_box(&input))));
+        self.plainly(FLOOR, &*floor());
     }
 
     pub(crate) fn plain(&mut self) {
-        let (job, input) = (self.job, Arc::clone(&self.input));
-        self.way("b plain call", || look_at(&black_box(&job.plain).call(black_box(&input))));
+        self.plainly("b plain call", &*self.job.plain);
+    }
+
+    fn plainly(&mut self, way: &str, plain: &dyn Plain) {
+        let (input, mods) = (Arc::clone(&self.input), self.mods);
+        self.way(way, || {
+            for _ in 0..mods {
+                look_at(&black_box(plain).call(black_box(&input)));
+            }
+        });
     }
 
     pub(crate) fn boxed(&mut self, form: Form) {
@@ -103,12 +110,23 @@ impl<'a> Bench<'a> {
         self.way(&format!("{way}, {}", form.name()), || ask(handlers, &mut shown, &input));
     }
 
+    /// How many messages a call sends to processes.
+    pub(crate) fn sent(&self) -> usize {
+        match &self.input.subject {
+            Subject::Context(messages) => self.mods * messages.len(),
+            _ => 0,
+        }
+    }
+
     pub(crate) fn piped(&mut self) -> std::io::Result<()> {
-        let mut child = Child::start(self.job.option)?;
+        let start = |_| Child::start(self.job.option);
+        let mut children = (0..self.mods).map(start).collect::<Result<Vec<_>, _>>()?;
         let (job, input) = (self.job, Arc::clone(&self.input));
-        // A child that fails answers nothing at once, which would be seen in the table.
-        self.way("h child, JSON over pipes", || look_at(&child.ask(job.hook, &input)));
-        child.end()
+        self.way("h child, JSON over pipes", || {
+            // A child that fails answers nothing at once, which would be seen in the table.
+            children.iter_mut().for_each(|child| look_at(&child.ask(job.hook, &input)));
+        });
+        children.into_iter().try_for_each(Child::end)
     }
 
     pub(crate) fn finish(self) {

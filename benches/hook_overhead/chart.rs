@@ -51,7 +51,7 @@ pub(crate) fn svg(bars: &[Bar]) -> String {
          font-family=\"sans-serif\" font-size=\"12\">\n<style>.m{{font-weight:bold}}.e{{text-anchor:end}}</style>\n\
          <rect width=\"{width:.0}\" height=\"{height:.0}\" fill=\"#fff\"/>\n\
          <text x=\"10\" y=\"16\">Median time of a call, each power of ten as long as the next, and how often the \
-         boxed future that is</text>\n{body}</svg>\n"
+         boxed future and the least that a call can be that is</text>\n{body}</svg>\n"
     )
 }
 

@@ -4,7 +4,7 @@
 //!
 //! `cargo bench --bench hook_overhead` prints times, and at the end a table with their ratios to the boxed future:
 //! those count. With `-- --check` it fails when a ratio that is promised is missed, and with `-- --svg FILE` it draws
-//! the table.
+//! the table. `-- --check --earlier target/criterion` checks what an earlier run measured.
 // What a benchmark is for.
 #![allow(clippy::print_stdout)]
 
@@ -24,7 +24,7 @@ use tokio::runtime::Runtime;
 use self::{
     bench::{Bench, Kind},
     jobs::{Job, jobs},
-    promises::{LACK_IT, LACKING, NO_MODS, NOBODY, OBSERVED, ONE},
+    promises::{LACK_IT, LACKING, NO_MODS, NOBODY, OBSERVED, ONE, RUNTIME},
     table::Table,
     ways::{Form, emit, in_a_run},
 };
@@ -32,10 +32,10 @@ use self::{
 /// How many messages the conversation has.
 const MESSAGES: [usize; 3] = [10, 1_000, 100_000];
 const FORMS: [Form; 4] = [Form::Sync, Form::Ready, Form::Pending, Form::Waiting];
-/// More than that is not sent through a pipe: each call would take a second.
-const PIPED: usize = 1_000;
-/// How many mods have the hook, for the first job.
-const MODS: [usize; 2] = [10, 50];
+/// How many mods have the hook.
+const MODS: [usize; 3] = [1, 10, 50];
+/// How many messages are sent through pipes at most: more would take seconds a call.
+const SENT: usize = 100_000;
 
 fn main() -> ExitCode {
     let args: Vec<_> = std::env::args().collect();
@@ -44,28 +44,10 @@ fn main() -> ExitCode {
         return if matches!(served, Some(Ok(()))) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let check = args.iter().any(|arg| arg == "--check");
-    let svg = args.iter().position(|arg| arg == "--svg");
-    let mut table = Table::new();
-    let mut criterion = Criterion::default()
-        .without_plots()
-        .output_directory(table.folder())
-        .sample_size(50)
-        .warm_up_time(Duration::from_millis(200))
-        .measurement_time(Duration::from_millis(400));
-    // It refuses arguments that are not its own.
-    if !check && svg.is_none() {
-        criterion = criterion.configure_from_args();
-    } else if let Some(filter) = filter(&args) {
-        criterion = criterion.with_filter(filter);
-    }
-    let measured = measure(&mut criterion, &mut table);
-    criterion.final_summary();
-    let met = measured.and_then(|()| table.print()).and_then(|met| {
-        if let Some(file) = svg.and_then(|at| args.get(at + 1)) {
-            std::fs::write(file, chart::svg(&table.bars()?))?;
-        }
-        Ok(met)
-    });
+    let met = match value(&args, "--earlier") {
+        Some(folder) => Ok(Table::earlier(folder).keeps_promises()),
+        None => measured(&args, check),
+    };
     match met {
         Ok(met) if met || !check => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
@@ -76,47 +58,69 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is to be measured, where criterion does not read the arguments itself: what is no option and no file.
+/// Options with a value.
+const WITH_VALUE: [&str; 2] = ["--svg", "--earlier"];
+
+fn value<'a>(args: &'a [String], option: &str) -> Option<&'a str> {
+    args.iter().skip_while(|arg| *arg != option).nth(1).map(|value| &**value)
+}
+
+/// What is to be measured, where criterion does not read the arguments itself: what is no option and no value.
 fn filter(args: &[String]) -> Option<&str> {
-    let pairs = args.iter().zip(args.iter().skip(1));
-    pairs.filter(|(before, arg)| !arg.starts_with('-') && *before != "--svg").map(|(_, arg)| &**arg).next()
+    let mut pairs = args.iter().zip(args.iter().skip(1));
+    let is_filter =
+        |(before, arg): &(&String, &String)| !arg.starts_with('-') && !WITH_VALUE.contains(&before.as_str());
+    pairs.find(is_filter).map(|(_, arg)| &**arg)
+}
+
+/// Measures, prints the table, and says whether all promises are kept.
+fn measured(args: &[String], check: bool) -> std::io::Result<bool> {
+    let svg = value(args, "--svg");
+    let mut table = Table::new();
+    let mut criterion = Criterion::default()
+        .without_plots()
+        .output_directory(table.folder())
+        .sample_size(50)
+        .nresamples(1_000)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(400));
+    // It refuses arguments that are not its own.
+    if !check && svg.is_none() {
+        criterion = criterion.configure_from_args();
+    } else if let Some(filter) = filter(args) {
+        criterion = criterion.with_filter(filter);
+    }
+    measure(&mut criterion, &mut table)?;
+    criterion.final_summary();
+    table.print()?;
+    if let Some(file) = svg {
+        std::fs::write(file, chart::svg(&table.bars()?))?;
+    }
+    Ok(table.keeps_promises())
 }
 
 fn measure(criterion: &mut Criterion, table: &mut Table) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // A pending answer has a timer.
     let _timers = runtime.enter();
-    let [first, others @ ..] = jobs();
-    for messages in MESSAGES {
-        let mut bench = Bench::new(criterion, table, &first, messages, 1);
-        bench.nothing();
-        bench.floor();
-        all_ways(&mut bench, &runtime);
-        for form in FORMS.into_iter().filter(|_| messages == MESSAGES[0]) {
-            bench.mods(&runtime, form, Kind::WithRuntime);
-        }
-        piped(bench, messages)?;
-    }
-    for mods in MODS {
-        let mut bench = Bench::new(criterion, table, &first, MESSAGES[0], mods);
-        bench.boxed(Form::Ready);
-        bench.mods(&runtime, Form::Sync, Kind::CompiledIn);
-        bench.mods(&runtime, Form::Sync, Kind::Library);
-        bench.finish();
-    }
-    lacking(criterion, table, &runtime, &first);
-    observed(criterion, table, &runtime, &first);
-    for job in &others {
-        for messages in MESSAGES {
-            let mut bench = Bench::new(criterion, table, job, messages, 1);
-            all_ways(&mut bench, &runtime);
-            piped(bench, messages)?;
+    let jobs = jobs();
+    let [first, ..] = &jobs;
+    lacking(criterion, table, &runtime, first);
+    observed(criterion, table, &runtime, first);
+    own_runtime(criterion, table, &runtime, first);
+    for job in &jobs {
+        for mods in MODS {
+            for messages in MESSAGES {
+                all_ways(Bench::new(criterion, table, job, messages, mods), &runtime)?;
+            }
         }
     }
     Ok(())
 }
 
-fn all_ways(bench: &mut Bench<'_>, runtime: &Runtime) {
+fn all_ways(mut bench: Bench<'_>, runtime: &Runtime) -> std::io::Result<()> {
+    bench.nothing();
+    bench.floor();
     bench.plain();
     for form in [Form::Ready, Form::Pending, Form::Waiting] {
         bench.boxed(form);
@@ -125,10 +129,7 @@ fn all_ways(bench: &mut Bench<'_>, runtime: &Runtime) {
         bench.mods(runtime, form, Kind::CompiledIn);
         bench.mods(runtime, form, Kind::Library);
     }
-}
-
-fn piped(mut bench: Bench<'_>, messages: usize) -> std::io::Result<()> {
-    if messages <= PIPED {
+    if bench.sent() <= SENT {
         bench.piped()?;
     }
     bench.finish();
@@ -141,6 +142,17 @@ fn lacking(criterion: &mut Criterion, table: &mut Table, runtime: &Runtime, job:
     bench.boxed(Form::Ready);
     for (way, mods) in [(NO_MODS, 0), (LACK_IT, 50)] {
         bench.way(way, in_a_run(&ways::mods(runtime, "turn", Form::Sync, mods), job.input(MESSAGES[0])));
+    }
+    bench.finish();
+}
+
+/// What a runtime of the mod's own costs.
+fn own_runtime(criterion: &mut Criterion, table: &mut Table, runtime: &Runtime, job: &Job) {
+    let mut bench = Bench::named(criterion, table, job, MESSAGES[0], RUNTIME.to_owned());
+    bench.boxed(Form::Ready);
+    for form in FORMS {
+        bench.mods(runtime, form, Kind::Library);
+        bench.mods(runtime, form, Kind::WithRuntime);
     }
     bench.finish();
 }

@@ -9,6 +9,10 @@ pub(crate) const BOXED_PENDING: &str = "c boxed future, pending";
 pub(crate) const LACKING: &str = "before_tool_call in a run, no mod has it";
 pub(crate) const NO_MODS: &str = "no mods";
 pub(crate) const LACK_IT: &str = "50 mods that lack it";
+/// A mod that has a runtime of its own, and one that has none.
+pub(crate) const RUNTIME: &str = "before_tool_call, tool name, a runtime of the mod's own";
+/// The job that looks at one message.
+pub(crate) const LOOK: &str = "transform_context, no change";
 /// An event, and who hears it.
 pub(crate) const OBSERVED: &str = "text_delta";
 pub(crate) const NOBODY: &str = "nobody observes";
@@ -24,7 +28,9 @@ const BY_FEW: f64 = 1.1;
 /// How often the boxed future an observer takes at most.
 const OBSERVER: f64 = 5.0;
 /// How often the boxed future a runtime of the mod's own takes at most.
-const RUNTIME: f64 = 12.0;
+const BY_NO_RUNTIME: f64 = 12.0;
+/// How many nanoseconds a hook takes at most that looks at one of many messages.
+const LOOK_NANOS: f64 = 200.0;
 /// How often it takes with mods that lack the hook what it takes without mods.
 const BY_NO_MODS: f64 = 1.1;
 
@@ -86,7 +92,9 @@ pub(crate) fn promises(median: impl Fn(&str, &str) -> Option<f64>) -> Vec<Promis
     for (form, _, _) in BY_BOXED {
         let (with, without) = (format!("e with a runtime, {form}"), format!("e shared library, {form}"));
         let what = format!("a runtime of the mod's own, {form}, by the boxed future");
-        promise(what, more(&few, &with, &without), median(&few, BOXED), RUNTIME);
+        promise(what, more(RUNTIME, &with, &without), median(RUNTIME, BOXED), BY_NO_RUNTIME);
+        let what = format!("{without}, a look at one of {MANY} messages, by 0.2 µs");
+        promise(what, median(&group(LOOK, MANY, 1), &without), Some(LOOK_NANOS), 1.0);
     }
     all
 }

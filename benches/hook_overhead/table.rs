@@ -47,6 +47,11 @@ impl Table {
         Self { began: SystemTime::now(), folder: target.join("criterion"), rows: Vec::new() }
     }
 
+    /// What earlier runs measured that left it in `folder`.
+    pub(crate) fn earlier(folder: &str) -> Self {
+        Self { began: SystemTime::UNIX_EPOCH, folder: folder.into(), rows: Vec::new() }
+    }
+
     /// Where criterion leaves what it measured.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
@@ -57,20 +62,25 @@ impl Table {
         self.rows.push((group.to_owned(), way.to_owned()));
     }
 
-    /// Prints the table, and says whether all promises that it is about are kept.
-    pub(crate) fn print(&self) -> io::Result<bool> {
+    /// Prints the table.
+    pub(crate) fn print(&self) -> io::Result<()> {
         let mut last = String::new();
         for bar in self.bars()? {
             if bar.group != last {
-                println!("\n{:<46} {:>12}  {:>9}", bar.group, "median", "x boxed");
+                println!("\n{:<46} {:>12}  {:>9} {:>9}", bar.group, "median", "x boxed", "x floor");
                 last.clone_from(&bar.group);
             }
             println!("  {:<44} {}", bar.way, bar.said);
         }
         println!();
+        Ok(())
+    }
+
+    /// Says of each promise whether it is kept, and whether all are.
+    pub(crate) fn keeps_promises(&self) -> bool {
         let promises = promises(|group, way| self.median(group, way).ok().flatten());
         promises.iter().for_each(|promise| println!("{promise}"));
-        Ok(promises.iter().all(Promise::is_kept))
+        promises.iter().all(Promise::is_kept)
     }
 
     /// The rows that this run measured.
@@ -78,8 +88,10 @@ impl Table {
         let mut bars = Vec::new();
         for (group, way) in &self.rows {
             let Some(nanos) = self.median(group, way)? else { continue };
-            let ratio = self.median(group, base(way))?.map(|boxed| format!("{:.2}", nanos / boxed));
-            let said = format!("{:>12}  {:>9}", shown(nanos), ratio.unwrap_or_default());
+            let ratio = |by| -> io::Result<String> {
+                Ok(self.median(group, by)?.map(|by| format!("{:.2}", nanos / by)).unwrap_or_default())
+            };
+            let said = format!("{:>12}  {:>9} {:>9}", shown(nanos), ratio(base(way))?, ratio(FLOOR)?);
             bars.push(Bar { group: group.clone(), way: way.clone(), nanos, said });
         }
         Ok(bars)

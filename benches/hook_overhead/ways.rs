@@ -13,7 +13,7 @@ use std::{
 
 use host::{
     events::Emitter,
-    hooks::{HookAnswer, HookHandler, HookInput, HookRunner, Mods, Scope, Subject},
+    hooks::{HookAnswer, HookHandler, HookInput, HookRunner, Mods, Subject},
     mod_host::{Code, ModHost, ModHostConfig, Origin, Plan, Planned},
 };
 

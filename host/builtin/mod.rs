@@ -5,7 +5,7 @@
 //! - `titling`: names a session after the first line that a person said in it. It observes, and has no hook.
 //!
 //! Each is turned off by its name in `mods.disabled`. How their models are reached comes as their options `base-url`
-//! and `api-key`, which the harness sets and `--mod-option` can set too. `empty` is what `cmd mods bench` measures
+//! and `api-key`, which the harness sets and `--mod-option` can set too. `empty` are what `cmd mods bench` measures
 //! others beside.
 
 mod empty;

@@ -14,8 +14,11 @@ use crate::{
 
 const FORGED: &str = "the host alone raises this event, a mod notice and kinds of its own: run_end";
 
-/// A world, and the events that are raised in it, each with its agent.
-fn world() -> (World, Arc<Mutex<Vec<(String, EventPayload)>>>) {
+/// Events, each with its agent.
+type Raised = Arc<Mutex<Vec<(String, EventPayload)>>>;
+
+/// A world, and the events that are raised in it.
+fn world() -> (World, Raised) {
     let (world, events) = (World::new(), Arc::<Mutex<Vec<_>>>::default());
     let kept = Arc::clone(&events);
     world.core.bus.add(Arc::new(move |event: &AgentEvent| {

@@ -69,7 +69,7 @@ use serde::Serialize;
 
 pub use self::steps::LoadSteps;
 pub use self::{
-    bench::{BENCH_TIME, Bench, BenchConfig, Measured, Opened, Spread},
+    bench::{BENCH_TIME, Bench, BenchConfig, Beside, Measured, Opened, Spread},
     commands::{CommandSpec, ModCommand},
     core::ModHostConfig,
     error::LoadError,

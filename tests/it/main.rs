@@ -22,6 +22,7 @@ mod channels;
 #[cfg(target_os = "linux")]
 mod discovery;
 mod dropped;
+mod embed;
 #[cfg(target_os = "linux")]
 mod example_mods;
 #[cfg(target_os = "linux")]

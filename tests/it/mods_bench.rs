@@ -1,6 +1,6 @@
 //! What hooks take: `cmd mods bench`, through the program. Figures of time are masked.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
 use regex::Regex;
 use serde_json::{Value, json};
@@ -20,8 +20,13 @@ const BUILT: &str = if cfg!(debug_assertions) {
 
 fn bench(folders: &Folders, mods: &[&Path], args: &[&str]) -> Ran {
     let mods: Vec<_> = mods.iter().map(|path| path.to_str().unwrap()).collect();
-    folders.cmd(&[&["mods", "bench", "--iterations", "20"], args, &mods].concat()).run()
+    let args = [&["mods", "bench", "--iterations", "20"], args, &mods].concat();
+    // Where there is nothing to count allocations with.
+    folders.cmd(&args).env("PATH", "").run()
 }
+
+/// What is told of that.
+const UNCOUNTED: &str = "Allocations are not counted: valgrind counts them, and it is not installed.\n";
 
 /// The text with a `T` for each time, an `S` for each size and an `N` for the line of a panic.
 fn bare(text: &str) -> String {
@@ -40,13 +45,22 @@ fn misbehaves(how: &str) -> (i32, String) {
     assert_eq!(ran.stderr, "");
     let text = bare(&ran.stdout).replace(BUILT, "");
     let text = text.strip_prefix("misbehaving 1.0.0: S, loads in T\n").unwrap().to_owned();
-    (ran.code(), text.replace("With 100 messages; EMPTY is the P50 of a compiled-in hook that does nothing.\nReading the clock, T, is taken off.\n", ""))
+    (ran.code(), text.replace(&format!("{}{UNCOUNTED}", explained("100 messages")), ""))
+}
+
+const HEAD: &str = "HOOK  ANSWER  CALLS  P50  P99  MAX  EMPTY  ALLOCATIONS";
+
+/// What is told of the columns.
+fn explained(messages: &str) -> String {
+    format!(
+        "With {messages}; EMPTY is the P50 of a compiled-in hook that does nothing, answered alike.\n\
+         Reading the clock, T, is taken off.\n"
+    )
 }
 
 /// The table of one hook, and what went wrong with it.
 fn table(row: &str, failure: &str) -> String {
-    let head = "HOOK  CALLS  PENDING  P50  P99  MAX  EMPTY";
-    format!("  {head}\n  beforeToolCall  {row}  T  T  T  T\n  beforeToolCall {failure}\n")
+    format!("  {HEAD}\n  beforeToolCall  {row}  T  T  T  T  -\n  beforeToolCall {failure}\n")
 }
 
 #[test]
@@ -55,33 +69,33 @@ fn each_hook_of_each_mod_is_a_row() {
     let mods = [library("overhead"), library("block-dangerous-commands"), library("custom-tool")];
     let mods = mods.each_ref().map(|path| &**path);
     let ran = bench(&folders, &mods, &["--mod-option", "overhead.form=pending", "--messages", "1"]);
-    let table = "  HOOK  CALLS  PENDING  P50  P99  MAX  EMPTY\n  beforeToolCall  20";
+    let table = |answer| format!("  {HEAD}\n  beforeToolCall  {answer}  20  T  T  T  T  -\n");
     let expected = format!(
-        "overhead 1.0.0: S, loads in T\n{table}  100 %  T  T  T  T\n\
-         block-dangerous-commands 1.0.0: S, loads in T\n{table}  0 %  T  T  T  T\n\
-         custom-tool 1.0.0: S, loads in T\n  has no hooks\n\
-         With 1 message; EMPTY is the P50 of a compiled-in hook that does nothing.\n\
-         Reading the clock, T, is taken off.\n{BUILT}"
+        "overhead 1.0.0: S, loads in T\n{}block-dangerous-commands 1.0.0: S, loads in T\n{}\
+         custom-tool 1.0.0: S, loads in T\n  has no hooks\n{}{UNCOUNTED}{BUILT}",
+        table("pending"),
+        table("ready"),
+        explained("1 message"),
     );
     assert_eq!((ran.code(), bare(&ran.stdout), &*ran.stderr), (0, expected, ""));
 }
 
 #[test]
 fn a_hook_that_fails_is_told_in_its_row() {
-    assert_eq!(misbehaves("error"), (1, table("20  0 %", "failed 20 of 20 times: went wrong")));
+    assert_eq!(misbehaves("error"), (1, table("ready  20", "failed 20 of 20 times: went wrong")));
     assert_eq!(
         misbehaves("panic-called"),
         (
             1,
             table(
-                "20  0 %",
+                "ready  20",
                 "failed 20 of 20 times: panicked: called at tests/mods/misbehaving/src/bad.rs:N"
             )
         )
     );
     // More than once would only take more time.
     let timeout = "failed 1 of 1 times: timeout: took longer than T of its own time";
-    assert_eq!(misbehaves("hang"), (1, table("1  100 %", timeout)));
+    assert_eq!(misbehaves("hang"), (1, table("pending  1", timeout)));
 }
 
 #[test]
@@ -114,17 +128,19 @@ fn the_same_is_json_and_a_chart() {
     for figure in ["/size", "/loadNs"] {
         assert!(opened.pointer_mut(figure).unwrap().take().as_u64().unwrap() > 0, "{figure}");
     }
-    for figure in ["/clockNs", "/took", "/empty"] {
+    for figure in ["/clockNs", "/ready/took", "/ready/empty"] {
         opened.pointer_mut(&format!("/measured/0{figure}")).unwrap().take();
     }
     let expected = json!({
         "messages": 100, "iterations": 20, "optimized": !cfg!(debug_assertions),
+        "uncounted": "valgrind counts them, and it is not installed",
         "mods": [{
             "path": overhead, "name": "overhead", "version": "1.0.0", "size": null, "loadNs": null,
             "hooks": ["beforeToolCall"], "error": null,
             "measured": [{
-                "hook": "beforeToolCall", "calls": 20, "pending": 0, "faults": 0, "fault": null,
-                "took": null, "empty": null, "clockNs": null, "error": null,
+                "hook": "beforeToolCall", "calls": 20, "faults": 0, "fault": null,
+                "ready": { "calls": 20, "took": null, "empty": null }, "pending": null,
+                "clockNs": null, "allocations": null, "error": null,
             }],
         }],
     });
@@ -135,4 +151,26 @@ fn the_same_is_json_and_a_chart() {
     let told = "error: cannot write the chart, name another file: DIR/work/no/hooks.svg: \
                 No such file or directory (os error 2)\n";
     assert_eq!((ran.code(), &*ran.stderr), (1, told));
+}
+
+/// What is counted of a job of the mod `overhead`.
+fn allocations(job: &str) -> Value {
+    let (folders, job) = (Folders::new(), format!("overhead.job={job}"));
+    let (library, form) = (library("overhead"), "overhead.form=sync");
+    let options = ["--iterations", "1", "--json", "--mod-option", &job, "--mod-option", form];
+    let args = [&["mods", "bench", library.to_str().unwrap()], &options[..]].concat();
+    let ran = folders.cmd(&args).patiently().run();
+    serde_json::from_str::<Value>(&ran.stdout).unwrap()["mods"][0]["measured"][0].take()
+}
+
+#[test]
+fn allocations_of_the_mod_and_of_cmd_are_counted_where_valgrind_is() {
+    if !Command::new("valgrind").arg("--version").output().is_ok_and(|it| it.status.success()) {
+        println!("skipped: valgrind is not installed");
+        return;
+    }
+    let looked = allocations("name");
+    assert_eq!((&looked["allocations"], &looked["error"]), (&json!(0.0), &Value::Null));
+    let rewrote = allocations("rewrite");
+    assert!(rewrote["allocations"].as_f64().unwrap() >= 2.0, "{rewrote}");
 }

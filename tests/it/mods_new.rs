@@ -3,25 +3,16 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Command,
 };
 
 use mod_interface::abi::TARGET;
 use serde_json::{Value, json};
 
-use crate::support::session::Folders;
-
-/// Where the mod is built: beside this program, so that what is built already need not be built again.
-fn target() -> &'static Path {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
-}
-
-/// Runs cargo in a folder, without a network.
-fn cargo(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(args).arg("--offline").current_dir(folder);
-    command.env("CARGO_TARGET_DIR", target()).env("CARGO_TERM_COLOR", "never").output().unwrap()
-}
+use crate::support::{
+    cargo::{cargo, target},
+    session::Folders,
+};
 
 /// A new mod. It takes the versions of this workspace, which are on this machine.
 fn new(folders: &Folders, name: &str) -> PathBuf {

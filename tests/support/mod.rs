@@ -5,6 +5,7 @@ pub(crate) mod aimock;
 pub(crate) mod asked;
 #[cfg(target_os = "linux")]
 pub(crate) mod behaving;
+pub(crate) mod cargo;
 pub(crate) mod cmd;
 #[cfg(target_os = "linux")]
 pub(crate) mod fixtures;

@@ -131,6 +131,11 @@ impl Program {
         let names = ["HOME", "CARGO", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "RUSTFLAGS"];
         self.command.envs(names.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
         self.command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap());
+        self.patiently()
+    }
+
+    /// Lets it take longer.
+    pub(crate) fn patiently(mut self) -> Self {
         self.limit = 10 * LIMIT;
         self
     }

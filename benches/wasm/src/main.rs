@@ -2,70 +2,76 @@
 //! text, the plugin has a deadline (an epoch), and what it says is read back. The jobs and the data are those of
 //! `benches/hook_overhead`, and so is what they are compared with: the job as a boxed future behind a trait.
 
+mod jobs;
+mod plugin;
+
 use std::{
     future::Future,
     hint::black_box,
     pin::{Pin, pin},
-    sync::Arc,
     task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
-use serde::Deserialize;
-use serde_json::{Value, json};
-use wasmtime::{Config, Engine, Error, Instance, Memory, Module, Result, Store, TypedFunc};
+use serde_json::Value;
+use wasmtime::Result;
 
-const NEVER: &str = "a_tool_that_is_never_called";
-const NAME: &str = "shell_command";
+use self::{
+    jobs::{Asked, JOBS, Job},
+    plugin::{Code, Plugin},
+};
+
+/// How many messages the conversation has, and how many plugins have the hook.
+const MESSAGES: [usize; 3] = [10, 1_000, 100_000];
+const PLUGINS: [usize; 3] = [1, 10, 50];
+/// How many messages are sent at most: more would take seconds a call.
+const SENT: usize = 100_000;
 
 /// How often each row is measured, and for how long each time.
 const SAMPLES: usize = 50;
 const SAMPLE: Duration = Duration::from_millis(8);
 
 fn main() -> Result<()> {
-    let mut plugin = Plugin::load()?;
-    table(
-        "before_tool_call, tool name",
-        || block(NAME == black_box(NEVER)),
-        || plugin.ask("name", black_box(NAME.as_bytes())).map(|blocked| blocked == 1),
-    )?;
-    let input = Arc::new(shell());
-    let shown = Arc::clone(&input);
-    table(
-        "before_tool_call, typed input",
-        move || block(typed(&shown)),
-        || plugin.ask("typed", &serde_json::to_vec(&*input)?).map(|blocked| blocked == 1),
-    )?;
-    table(
-        "before_tool_call, rewrite",
-        || Some(rewritten()),
-        || plugin.rewrite(&serde_json::to_vec(&*input)?),
-    )?;
-    for count in [10, 1_000] {
-        let messages = Arc::new(messages(count));
-        let shown = Arc::clone(&messages);
-        let last = move || block(shown.last().is_some_and(|message| message["role"] == "assistant"));
-        table(&format!("transform_context, no change, {count} messages"), last, || {
-            plugin.ask("last_message", &serde_json::to_vec(&*messages)?).map(|blocked| blocked == 1)
-        })?;
+    let (code, wanted) = (Code::new()?, std::env::args().nth(1));
+    for job in &JOBS {
+        for plugins in PLUGINS {
+            for messages in MESSAGES {
+                let s = if plugins == 1 { "" } else { "s" };
+                let name = format!("{}, {messages} messages, {plugins} plugin{s}", job.name);
+                if wanted.as_ref().is_none_or(|wanted| name.contains(wanted)) {
+                    table(&name, &code, job, &(job.asked)(messages), plugins)?;
+                }
+            }
+        }
     }
     Ok(())
 }
 
 /// Measures a job as a boxed future and in WebAssembly, and prints both.
-fn table<T>(
-    name: &str,
-    work: impl Fn() -> Option<Value> + Send + Sync,
-    mut plugin: impl FnMut() -> Result<T>,
-) -> Result<()> {
-    let job: Box<dyn Boxed> = Box::new(Work(work));
-    // Once for the error; the measured ones are the same.
-    plugin()?;
-    let boxed = median(|| drop(black_box(finish(black_box(&job).call()))));
-    let wasm = median(|| drop(black_box(plugin())));
-    println!("{name:<46} {:>12}  {:>9}", "median", "x boxed");
+fn table(name: &str, code: &Code, job: &Job, asked: &Asked, count: usize) -> Result<()> {
+    if asked.sent() * count > SENT {
+        return Ok(());
+    }
+    let boxed: Box<dyn Boxed> = Box::new(Work(job.work));
+    let boxed = median(|| {
+        for _ in 0..count {
+            drop(black_box(finish(black_box(&boxed).call(black_box(asked)))));
+        }
+    });
+    let load = |_| Plugin::new(code, job.function);
+    let mut plugins = (0..count).map(load).collect::<Result<Vec<_>>>()?;
+    // Once for the error, and for what it says; the measured ones are the same.
+    for plugin in &mut plugins {
+        assert_eq!(plugin.ask(&asked.text()?)?, (job.work)(asked), "{name}");
+    }
+    let wasm = median(|| {
+        for plugin in &mut plugins {
+            drop(black_box(asked.text().map(|text| plugin.ask(&text))));
+        }
+    });
+    println!("{name:<58} {:>12}  {:>9}", "median", "x boxed");
     for (way, took) in [("c boxed future", boxed), ("g wasm module, wasmtime", wasm)] {
-        println!("  {way:<44} {:>9.1} ns  {:>9.2}", took, took / boxed);
+        println!("  {way:<56} {:>12}  {:>9.2}", shown(took), took / boxed);
     }
     println!();
     Ok(())
@@ -73,14 +79,20 @@ fn table<T>(
 
 /// A job as a plugin trait has it.
 trait Boxed: Send + Sync {
-    fn call<'a>(&'a self) -> Pin<Box<dyn Future<Output = Result<Option<Value>, String>> + Send + 'a>>;
+    fn call<'a>(
+        &'a self,
+        asked: &'a Asked,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<Value>, String>> + Send + 'a>>;
 }
 
-struct Work<F>(F);
+struct Work(fn(&Asked) -> Option<Value>);
 
-impl<F: Fn() -> Option<Value> + Send + Sync> Boxed for Work<F> {
-    fn call<'a>(&'a self) -> Pin<Box<dyn Future<Output = Result<Option<Value>, String>> + Send + 'a>> {
-        Box::pin(async move { Ok((self.0)()) })
+impl Boxed for Work {
+    fn call<'a>(
+        &'a self,
+        asked: &'a Asked,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<Value>, String>> + Send + 'a>> {
+        Box::pin(async move { Ok((self.0)(asked)) })
     }
 }
 
@@ -112,101 +124,10 @@ fn median(mut call: impl FnMut()) -> f64 {
     samples[SAMPLES / 2]
 }
 
-/// The guest, and the ways into it.
-struct Plugin {
-    store: Store<()>,
-    memory: Memory,
-    room: TypedFunc<u32, u32>,
-    name: TypedFunc<(u32, u32), u32>,
-    typed: TypedFunc<(u32, u32), u32>,
-    last_message: TypedFunc<(u32, u32), u32>,
-    rewrite: TypedFunc<(u32, u32), u64>,
-    read: TypedFunc<(u32, u32), ()>,
-}
-
-impl Plugin {
-    fn load() -> Result<Self> {
-        let mut config = Config::new();
-        config.epoch_interruption(true);
-        let engine = Engine::new(&config)?;
-        let module = Module::new(&engine, std::fs::read(env!("GUEST"))?)?;
-        let mut store = Store::new(&engine, ());
-        store.set_epoch_deadline(1);
-        let instance = Instance::new(&mut store, &module, &[])?;
-        let memory = instance.get_memory(&mut store, "memory").ok_or_else(|| Error::msg("no memory"))?;
-        Ok(Self {
-            room: instance.get_typed_func(&mut store, "room")?,
-            name: instance.get_typed_func(&mut store, "name")?,
-            typed: instance.get_typed_func(&mut store, "typed")?,
-            last_message: instance.get_typed_func(&mut store, "last_message")?,
-            rewrite: instance.get_typed_func(&mut store, "rewrite")?,
-            read: instance.get_typed_func(&mut store, "read")?,
-            store,
-            memory,
-        })
+fn shown(nanos: f64) -> String {
+    match nanos {
+        nanos if nanos < 1e3 => format!("{nanos:.1} ns"),
+        nanos if nanos < 1e6 => format!("{:.2} µs", nanos / 1e3),
+        nanos => format!("{:.2} ms", nanos / 1e6),
     }
-
-    /// Writes what is asked into the guest's memory.
-    fn write(&mut self, asked: &[u8]) -> Result<(u32, u32)> {
-        self.store.set_epoch_deadline(1);
-        let length = u32::try_from(asked.len())?;
-        let at = self.room.call(&mut self.store, length)?;
-        self.memory.write(&mut self.store, at as usize, asked)?;
-        Ok((at, length))
-    }
-
-    fn ask(&mut self, job: &str, asked: &[u8]) -> Result<u32> {
-        let asked = self.write(asked)?;
-        let job = match job {
-            "name" => &self.name,
-            "typed" => &self.typed,
-            _ => &self.last_message,
-        };
-        job.call(&mut self.store, asked)
-    }
-
-    fn rewrite(&mut self, asked: &[u8]) -> Result<Value> {
-        let asked = self.write(asked)?;
-        let said = self.rewrite.call(&mut self.store, asked)?;
-        let (at, length) = ((said >> 32) as u32, said as u32);
-        let bytes = &self.memory.data(&self.store)[at as usize..][..length as usize];
-        let value = serde_json::from_slice(bytes)?;
-        self.read.call(&mut self.store, (at, length))?;
-        Ok(value)
-    }
-}
-
-fn block(blocked: bool) -> Option<Value> {
-    blocked.then(|| json!("never"))
-}
-
-/// The input of a shell command.
-#[derive(Deserialize)]
-#[allow(dead_code, reason = "parsed, as the mod does")]
-struct Shell {
-    command: String,
-    description: String,
-    timeout_ms: u64,
-}
-
-fn typed(input: &Value) -> bool {
-    Shell::deserialize(input).is_ok_and(|shell| shell.command == NEVER)
-}
-
-fn rewritten() -> Value {
-    json!({ "command": "a text of some length, as they are" })
-}
-
-/// 200 bytes of JSON.
-fn shell() -> Value {
-    json!({
-        "command": "cargo test --workspace --all-features -- --nocapture --test-threads=1 | tee target/tests.log",
-        "description": "Runs all the tests of the workspace in order",
-        "timeout_ms": 600_000,
-    })
-}
-
-fn messages(count: usize) -> Vec<Value> {
-    let text = json!([{ "type": "text", "text": "a message of some length, as they are" }]);
-    (0..count).map(|_| json!({ "role": "user", "content": text })).collect()
 }

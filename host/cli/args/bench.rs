@@ -9,7 +9,8 @@ pub(super) const HELP: &str = "\
 Each hook of a mod is called in a process of its own, in turn with a compiled-in hook that does nothing. \
 The hooks are really called: what they do, they do as often as that. What counts is the time from the call \
 to the answer, whatever the hook waits for. A call may take as long as in a run (mods.hookTimeoutMs), and \
-all calls of a hook together 10 s.
+all calls of a hook together 10 s. Where valgrind is installed, some more calls are made in it to count the \
+allocations, of the mod and of cmd together.
 
 Examples:
   cmd mods bench ./target/release/libmy_mod.so

@@ -27,6 +27,9 @@ pub use spread::Spread;
 /// How long one hook is measured at most.
 pub const BENCH_TIME: Duration = Duration::from_secs(10);
 
+/// For how many calls there is room from the beginning.
+const ROOM: u32 = 1 << 16;
+
 /// What is to be measured, and how.
 pub struct BenchConfig {
     /// A library, a mod's folder or a cargo package that was built.
@@ -35,8 +38,10 @@ pub struct BenchConfig {
     pub cargo_target: Option<PathBuf>,
     /// The workspace root.
     pub cwd: PathBuf,
-    /// The mod of the hooks that do nothing.
+    /// A mod whose hooks do nothing, at once.
     pub empty: BuiltIn,
+    /// A mod whose hooks do nothing, and are pending once.
+    pub empty_pending: BuiltIn,
     /// Values of the mod's flags.
     pub options: BTreeMap<String, String>,
     /// How much time the mod has to load.
@@ -71,25 +76,45 @@ pub struct Opened {
 pub struct Measured {
     /// How often it was called.
     pub calls: u32,
-    /// How often its answer was not there at once.
-    pub pending: u32,
     /// How often it failed.
     pub faults: u32,
     /// How it failed first.
     pub fault: Option<String>,
-    /// The time from the call to the answer, whatever the mod waits for.
-    pub took: Spread,
-    /// The same of the hook that does nothing.
-    pub empty: Spread,
+    /// The calls whose answer was there at once.
+    pub ready: Option<Beside>,
+    /// The calls whose answer was not.
+    pub pending: Option<Beside>,
     /// How long it takes to read the clock: it is taken off all others.
     pub clock_ns: u64,
 }
 
-/// A mod, and the one whose hooks do nothing.
+/// Calls of a hook that were answered alike, beside those of one that does nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Beside {
+    /// How many.
+    pub calls: u32,
+    /// The time from the call to the answer, whatever the mod waits for.
+    pub took: Spread,
+    /// The same of the hook that does nothing, and is pending once where these were pending.
+    pub empty: Spread,
+}
+
+impl Beside {
+    /// Of the times of calls and of those beside them, less `clock_ns`; nothing of none.
+    fn of((took, empty): (Vec<u64>, Vec<u64>), clock_ns: u64) -> Option<Self> {
+        let calls = u32::try_from(took.len()).unwrap_or(u32::MAX);
+        let spread = |times| Spread::of(times, clock_ns);
+        (calls > 0).then(|| Self { calls, took: spread(took), empty: spread(empty) })
+    }
+}
+
+/// A mod, and those whose hooks do nothing.
 pub struct Bench {
     config: BenchConfig,
     host: ModHost,
     empty: ModHost,
+    empty_pending: ModHost,
     opened: Opened,
 }
 
@@ -108,13 +133,14 @@ impl Bench {
         };
         let (host, loaded) = load(&config, Planned { origin, code }).await?;
         let load_ns = nanos(began.elapsed());
-        let code = Code::BuiltIn { name: "empty", root: config.empty };
-        let (empty, _) = load(&config, Planned { origin: Origin::BuiltIn, code }).await?;
+        let built_in = |name, root| Planned { origin: Origin::BuiltIn, code: Code::BuiltIn { name, root } };
+        let (empty, _) = load(&config, built_in("empty", config.empty)).await?;
+        let (empty_pending, _) = load(&config, built_in("empty-pending", config.empty_pending)).await?;
         let handlers = host.handlers();
         let hooks = Hook::ALL.into_iter().filter(|hook| !handlers.of(*hook).is_empty());
         let hooks = hooks.map(|hook| hook.wire_name().to_owned()).collect();
         let opened = Opened { name: loaded.name, version: loaded.version, size, load_ns, hooks };
-        Ok(Self { config, host, empty, opened })
+        Ok(Self { config, host, empty, empty_pending, opened })
     }
 
     /// What was loaded.
@@ -122,26 +148,36 @@ impl Bench {
         &self.opened
     }
 
-    /// Calls `hook` and the one that does nothing, in turn, until all is done, the time is up, or a call took
+    /// Calls `hook` and one that does nothing, in turn, until all is done, the time is up, or a call took
     /// longer than it may. `calls` is 0 until the first begins, and grows with
     /// each that comes back.
     pub async fn measure(&self, hook: Hook, calls: &AtomicU64) -> Measured {
-        let (handlers, nothing) = (self.host.handlers(), self.empty.handlers());
-        let (handlers, nothing) = (handlers.of(hook), nothing.of(hook));
+        let [handlers, at_once, later] =
+            [&self.host, &self.empty, &self.empty_pending].map(|host| host.handlers());
         let input =
             |host: &ModHost| Arc::new(synthetic::input(hook, self.config.messages, host, &self.config.cwd));
-        let (input, same) = (input(&self.host), input(&self.empty));
-        let (mut took, mut empty) = (Vec::new(), Vec::new());
+        let (input, at_once_input, later_input) =
+            (input(&self.host), input(&self.empty), input(&self.empty_pending));
+        // Room for all: that a list grows is no allocation of a call.
+        let times = || {
+            let room = || Vec::with_capacity(self.config.iterations.min(ROOM) as usize);
+            (room(), room())
+        };
+        let (mut ready, mut pending) = (times(), times());
         calls.store(1, Relaxed);
-        let (mut pending, mut faults, mut first) = (0, 0, None);
+        let (mut called, mut faults, mut first) = (0, 0, None);
         let began = Instant::now();
-        for _ in 0..self.config.iterations {
-            let asked = ask(handlers, &input).await;
-            let beside = ask(nothing, &same).await;
+        while called < self.config.iterations {
+            let asked = ask(handlers.of(hook), &input).await;
+            let (times, nothing, same) = match asked.pending {
+                false => (&mut ready, at_once.of(hook), &at_once_input),
+                true => (&mut pending, later.of(hook), &later_input),
+            };
+            let beside = ask(nothing, same).await;
             calls.fetch_add(1, Relaxed);
-            took.push(nanos(asked.took));
-            empty.push(nanos(beside.took));
-            pending += u32::from(asked.pending);
+            called += 1;
+            times.0.push(nanos(asked.took));
+            times.1.push(nanos(beside.took));
             faults += u32::from(asked.fault.is_some());
             let timed_out = matches!(asked.fault, Some(HookFault::Timeout(_)));
             first = first.or(asked.fault);
@@ -151,12 +187,11 @@ impl Bench {
         }
         let clock_ns = spread::clock();
         Measured {
-            calls: u32::try_from(took.len()).unwrap_or(u32::MAX),
-            pending,
+            calls: called,
             faults,
             fault: first.map(|fault| fault.to_string()),
-            took: Spread::of(took, clock_ns),
-            empty: Spread::of(empty, clock_ns),
+            ready: Beside::of(ready, clock_ns),
+            pending: Beside::of(pending, clock_ns),
             clock_ns,
         }
     }

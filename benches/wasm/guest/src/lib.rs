@@ -1,8 +1,11 @@
-//! The jobs of `tests/mods/overhead` as a WebAssembly plugin has them: what it is asked lies in its memory, as text.
+//! The jobs of `tests/mods/overhead` as a WebAssembly plugin has them: what it is asked lies in its memory as text, and
+//! so does what it answers.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 const NEVER: &str = "a_tool_that_is_never_called";
+const SAID: &str = "a text of some length, as they are";
 
 #[derive(Deserialize)]
 #[allow(dead_code, reason = "parsed, as the mod does")]
@@ -17,49 +20,85 @@ struct Message {
     role: String,
 }
 
+#[derive(Deserialize)]
+struct Turn {
+    turn_number: u32,
+    had_tool_calls: bool,
+}
+
 /// Memory that the host writes what it asks into.
 #[unsafe(no_mangle)]
 pub extern "C" fn room(length: usize) -> *mut u8 {
     Box::leak(vec![0_u8; length].into_boxed_slice()).as_mut_ptr()
 }
 
-/// What the host wrote, taken back.
-fn asked(at: *mut u8, length: usize) -> Vec<u8> {
-    // SAFETY: `room` made it, of that length.
-    unsafe { Vec::from_raw_parts(at, length, length) }
-}
-
-/// Whether the tool of that name is blocked.
-#[unsafe(no_mangle)]
-pub extern "C" fn name(at: *mut u8, length: usize) -> u32 {
-    u32::from(asked(at, length) == NEVER.as_bytes())
-}
-
-/// Whether a shell command is blocked, after a typed parse.
-#[unsafe(no_mangle)]
-pub extern "C" fn typed(at: *mut u8, length: usize) -> u32 {
-    let shell: Option<Shell> = serde_json::from_slice(&asked(at, length)).ok();
-    u32::from(shell.is_none_or(|shell| shell.command == NEVER))
-}
-
-/// Another input: where its text is, and how long.
-#[unsafe(no_mangle)]
-pub extern "C" fn rewrite(at: *mut u8, length: usize) -> u64 {
-    drop(asked(at, length));
-    let said = serde_json::json!({ "command": "a text of some length, as they are" }).to_string().into_bytes();
-    let said = Box::leak(said.into_boxed_slice());
-    (said.as_ptr() as u64) << 32 | said.len() as u64
-}
-
-/// Takes the text of an answer back.
+/// Takes back the text of an answer that was read.
 #[unsafe(no_mangle)]
 pub extern "C" fn read(at: *mut u8, length: usize) {
     drop(asked(at, length));
 }
 
-/// Whether the last message is the model's.
+/// What the host wrote, taken back.
+fn asked(at: *mut u8, length: usize) -> Vec<u8> {
+    // SAFETY: `room` or `answer` made it, of that length.
+    unsafe { Vec::from_raw_parts(at, length, length) }
+}
+
+/// Where the text of an answer is, and how long; 0 is none.
+fn answer(said: Option<impl Serialize>) -> u64 {
+    let Some(text) = said.and_then(|said| serde_json::to_vec(&said).ok()) else { return 0 };
+    let text = Box::leak(text.into_boxed_slice());
+    (text.as_ptr() as u64) << 32 | text.len() as u64
+}
+
+fn block(blocked: bool) -> u64 {
+    answer(blocked.then(|| json!({ "block": "never" })))
+}
+
+/// Blocks the tool of a name.
 #[unsafe(no_mangle)]
-pub extern "C" fn last_message(at: *mut u8, length: usize) -> u32 {
+pub extern "C" fn name(at: *mut u8, length: usize) -> u64 {
+    block(asked(at, length) == NEVER.as_bytes())
+}
+
+/// Blocks a shell command, after a typed parse.
+#[unsafe(no_mangle)]
+pub extern "C" fn typed(at: *mut u8, length: usize) -> u64 {
+    let shell: Option<Shell> = serde_json::from_slice(&asked(at, length)).ok();
+    block(shell.is_none_or(|shell| shell.command == NEVER))
+}
+
+/// Has another input.
+#[unsafe(no_mangle)]
+pub extern "C" fn rewrite(at: *mut u8, length: usize) -> u64 {
+    drop(asked(at, length));
+    answer(Some(json!({ "input": { "command": SAID } })))
+}
+
+/// Looks at the last of all messages.
+#[unsafe(no_mangle)]
+pub extern "C" fn last_message(at: *mut u8, length: usize) -> u64 {
     let messages: Vec<Message> = serde_json::from_slice(&asked(at, length)).unwrap_or_default();
-    u32::from(messages.last().is_some_and(|message| message.role == "assistant"))
+    block(messages.last().is_some_and(|message| message.role == "assistant"))
+}
+
+/// Appends a message.
+#[unsafe(no_mangle)]
+pub extern "C" fn append(at: *mut u8, length: usize) -> u64 {
+    drop(asked(at, length));
+    answer(Some(json!({ "append": { "role": "user", "content": [{ "type": "text", "text": SAID }] } })))
+}
+
+/// Looks at a turn.
+#[unsafe(no_mangle)]
+pub extern "C" fn turn(at: *mut u8, length: usize) -> u64 {
+    let turn: Option<Turn> = serde_json::from_slice(&asked(at, length)).ok();
+    block(turn.is_none_or(|turn| !turn.had_tool_calls))
+}
+
+/// Keeps the number of a turn.
+#[unsafe(no_mangle)]
+pub extern "C" fn state(at: *mut u8, length: usize) -> u64 {
+    let turn: Option<Turn> = serde_json::from_slice(&asked(at, length)).ok();
+    answer(turn.map(|turn| json!({ "state": turn.turn_number })))
 }

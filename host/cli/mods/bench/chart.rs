@@ -2,8 +2,8 @@
 
 use std::{fmt::Write, time::Duration};
 
-use super::{Benched, Opened};
-use crate::{cli::figures::duration, mod_host::Measured};
+use super::{Benched, HookRow, Opened, answers};
+use crate::{cli::figures::duration, mod_host::Beside};
 
 /// Where the bars begin, how long the scale is, and what stands beside it.
 const LEFT: f64 = 190.0;
@@ -39,23 +39,20 @@ impl Scale {
 
 /// The chart of all hooks that were measured.
 pub(super) fn svg(benched: &Benched) -> String {
-    let groups: Vec<(&Opened, Vec<(&str, &Measured)>)> = benched
+    let groups: Vec<(&Opened, Vec<_>)> = benched
         .mods
         .iter()
-        .filter_map(|row| {
-            let hooks = row.measured.iter().filter_map(|row| Some((&*row.hook, row.measured.as_ref()?)));
-            Some((row.opened.as_ref()?, hooks.collect()))
-        })
+        .filter_map(|row| Some((row.opened.as_ref()?, row.measured.iter().flat_map(answers).collect())))
         .collect();
-    let all = groups.iter().flat_map(|(_, hooks)| hooks.iter().map(|(_, measured)| *measured));
-    let times = all.flat_map(|measured| [measured.took.p50_ns, measured.took.p99_ns, measured.empty.p50_ns]);
+    let all = groups.iter().flat_map(|(_, rows)| rows.iter().map(|(_, _, beside)| *beside));
+    let times = all.flat_map(|beside| [beside.took.p50_ns, beside.took.p99_ns, beside.empty.p50_ns]);
     let scale = Scale::of(times);
     let (mut body, mut y) = (String::new(), 2.0 * LINE);
-    for (opened, hooks) in &groups {
+    for (opened, rows) in &groups {
         y += LINE;
         text(&mut body, 10.0, y - 8.0, "m", &format!("{} {}", opened.name, opened.version));
-        for (hook, measured) in hooks {
-            bars(&mut body, &scale, y, hook, measured);
+        for (row, answer, beside) in rows {
+            bars(&mut body, &scale, y, row, answer, beside);
             y += HOOK;
         }
     }
@@ -98,14 +95,15 @@ fn grid(scale: &Scale, bottom: f64) -> String {
     grid
 }
 
-fn bars(out: &mut String, scale: &Scale, y: f64, hook: &str, measured: &Measured) {
-    text(out, LEFT - 8.0, y + 15.0, "e", hook);
-    let (p50, p99) = (scale.at(measured.took.p50_ns), scale.at(measured.took.p99_ns));
+fn bars(out: &mut String, scale: &Scale, y: f64, row: &HookRow, answer: &str, beside: &Beside) {
+    text(out, LEFT - 8.0, y + 15.0, "e", &format!("{}, {answer}", row.hook));
+    let (p50, p99) = (scale.at(beside.took.p50_ns), scale.at(beside.took.p99_ns));
     bar(out, LEFT, y + 3.0, p50 - LEFT, MOD);
     line(out, (p50, y + 8.0), (p99, y + 8.0), MOD);
-    bar(out, LEFT, y + 16.0, scale.at(measured.empty.p50_ns) - LEFT, EMPTY);
-    let failed = if measured.faults > 0 { ", fails" } else { "" };
-    let said = format!("{}{failed}", duration(Duration::from_nanos(measured.took.p50_ns)));
+    bar(out, LEFT, y + 16.0, scale.at(beside.empty.p50_ns) - LEFT, EMPTY);
+    let failed =
+        if row.measured.as_ref().is_some_and(|measured| measured.faults > 0) { ", fails" } else { "" };
+    let said = format!("{}{failed}", duration(Duration::from_nanos(beside.took.p50_ns)));
     text(out, p99.max(p50) + 6.0, y + 12.0, "", &said);
 }
 

@@ -27,26 +27,38 @@ impl Children<'_> {
         args: &[String],
         limit: Duration,
     ) -> Result<T, Error> {
-        let child = Command::new(self.exe)
-            .arg("mods")
-            .args(args)
-            .arg(path)
-            .current_dir(self.cwd)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn();
+        read(name.to_owned(), &self.output(None, name, path, args, limit).await?)
+    }
+
+    /// What comes of that command, run by another program with arguments of its own, if one is given.
+    pub(super) async fn output(
+        &self,
+        by: Option<(&str, &[&str])>,
+        name: &str,
+        path: &Path,
+        args: &[String],
+        limit: Duration,
+    ) -> Result<Output, Error> {
+        let mut command = match by {
+            Some((program, options)) => {
+                let mut command = Command::new(program);
+                command.args(options).arg(self.exe);
+                command
+            }
+            None => Command::new(self.exe),
+        };
+        command.arg("mods").args(args).arg(path).current_dir(self.cwd).kill_on_drop(true);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let not_tried =
             |error: std::io::Error| Error::NotTried { name: name.to_owned(), reason: error.to_string() };
         // Given up, the future is dropped, and the child with it.
         let output = timeout(limit, child.map_err(not_tried)?.wait_with_output());
-        let output = output.await.map_err(|_| Error::TimedOut { name: name.to_owned(), limit })?;
-        read(name.to_owned(), &output.map_err(not_tried)?)
+        output.await.map_err(|_| Error::TimedOut { name: name.to_owned(), limit })?.map_err(not_tried)
     }
 }
 
-fn read<T: DeserializeOwned>(name: String, output: &Output) -> Result<T, Error> {
+/// The answer in what a process printed.
+pub(super) fn read<T: DeserializeOwned>(name: String, output: &Output) -> Result<T, Error> {
     match output.status.code() {
         Some(0) => last_line(&output.stdout)
             .and_then(|line| serde_json::from_str(line).ok())

@@ -1,5 +1,6 @@
 //! What the hooks of mods take: `cmd mods bench`.
 
+mod allocations;
 mod chart;
 mod child;
 mod one;
@@ -24,7 +25,7 @@ use crate::{
         figures::{columns, duration},
         output::{Exit, Report, describe, one_line},
     },
-    mod_host::{Measured, Opened},
+    mod_host::{Beside, Measured, Opened},
     settings,
 };
 
@@ -33,6 +34,9 @@ pub(super) use one::one;
 /// How often a mod is loaded: the median counts.
 const LOADS: usize = 5;
 
+/// Why allocations are not counted.
+const UNCOUNTED: &str = "valgrind counts them, and it is not installed";
+
 /// What was found out, and how.
 #[derive(Debug, Serialize)]
 struct Benched {
@@ -40,6 +44,8 @@ struct Benched {
     iterations: u32,
     /// Whether this program was built with optimization.
     optimized: bool,
+    /// Why allocations are not counted, if they are not.
+    uncounted: Option<&'static str>,
     mods: Vec<Row>,
 }
 
@@ -59,6 +65,8 @@ struct HookRow {
     hook: String,
     #[serde(flatten)]
     measured: Option<Measured>,
+    /// How many allocations a call takes, of the mod and of the host together, where they were counted.
+    allocations: Option<f64>,
     error: Option<String>,
 }
 
@@ -74,6 +82,7 @@ impl Context<'_> {
             load_timeout: settings.load_timeout(),
             hook_timeout: settings.hook_timeout(),
             bar: bar(),
+            counts: allocations::can_be_counted().await,
         };
         let mut mods = Vec::new();
         for path in &args.paths {
@@ -81,7 +90,8 @@ impl Context<'_> {
         }
         bench.bar.finish_and_clear();
         let (messages, iterations) = (args.effort.messages, args.effort.iterations.get());
-        let benched = Benched { messages, iterations, optimized: !cfg!(debug_assertions), mods };
+        let uncounted = (!bench.counts).then_some(UNCOUNTED);
+        let benched = Benched { messages, iterations, optimized: !cfg!(debug_assertions), uncounted, mods };
         self.streams.report(&benched, args.common.json)?;
         if let Some(file) = &args.svg {
             let file = self.typed(file);
@@ -108,6 +118,8 @@ struct Bench<'a> {
     load_timeout: Duration,
     hook_timeout: Option<Duration>,
     bar: ProgressBar,
+    /// Whether allocations are counted.
+    counts: bool,
 }
 
 impl Bench<'_> {
@@ -120,13 +132,25 @@ impl Bench<'_> {
         let mut measured = Vec::new();
         for hook in &opened.hooks {
             self.bar.set_message(format!("{}: {hook}", opened.name));
-            let (measured_hook, error) = match self.child(&path, Some(hook)).await {
-                Ok(measured) => (Some(measured), None),
-                Err(error) => (None, Some(self.told_of_hook(&error))),
-            };
-            measured.push(HookRow { hook: hook.clone(), measured: measured_hook, error });
+            measured.push(self.hook_row(&path, hook).await);
         }
         Row { path, opened: Some(opened), error: None, measured }
+    }
+
+    async fn hook_row(&self, path: &Path, hook: &str) -> HookRow {
+        let (measured, mut error) = match self.child::<Measured>(path, Some(hook)).await {
+            Ok(measured) => (Some(measured), None),
+            Err(error) => (None, Some(self.told_of_hook(&error))),
+        };
+        let mut allocations = None;
+        // What fails takes memory for that.
+        if self.counts && measured.as_ref().is_some_and(|measured| measured.faults == 0) {
+            match allocations::counted(self, path, hook).await {
+                Ok(counted) => allocations = Some(counted),
+                Err(why) => error = Some(format!("allocations were not counted: {}", told(&why))),
+            }
+        }
+        HookRow { hook: hook.to_owned(), measured, allocations, error }
     }
 
     /// Loads a mod some times, and takes the median of the times.
@@ -146,7 +170,7 @@ impl Bench<'_> {
         path: &Path,
         hook: Option<&str>,
     ) -> Result<T, Error> {
-        let (args, limit) = one::command(self, hook);
+        let (args, limit) = one::command(self, hook, self.effort.iterations.get(), 1);
         let name = path.file_name().unwrap_or(path.as_os_str()).display().to_string();
         self.children.ask(&name, path, &args, limit).await
     }
@@ -195,13 +219,10 @@ impl Report for Benched {
             table(&row.measured).iter().try_for_each(|line| writeln!(out, "    {line}"))?;
             failures(&row.measured).iter().try_for_each(|line| writeln!(out, "    {}", one_line(line)))?;
         }
-        let clocks = self.mods.iter().flat_map(|row| &row.measured).filter_map(|row| row.measured.as_ref());
-        if let Some(clock) = clocks.map(|measured| measured.clock_ns).max() {
-            let (messages, clock) = (self.messages, duration(Duration::from_nanos(clock)));
-            let messages =
-                if messages == 1 { "1 message".to_owned() } else { format!("{messages} messages") };
-            writeln!(out, "With {messages}; EMPTY is the P50 of a compiled-in hook that does nothing.")?;
-            writeln!(out, "Reading the clock, {clock}, is taken off.")?;
+        let measured =
+            || self.mods.iter().flat_map(|row| &row.measured).filter_map(|row| row.measured.as_ref());
+        if let Some(clock) = measured().map(|measured| measured.clock_ns).max() {
+            self.explanation(out, clock)?;
         }
         if !self.optimized {
             writeln!(
@@ -210,6 +231,26 @@ impl Report for Benched {
             )?;
         }
         Ok(())
+    }
+}
+
+impl Benched {
+    /// What the columns are.
+    fn explanation(&self, out: &mut dyn Write, clock_ns: u64) -> io::Result<()> {
+        let clock = duration(Duration::from_nanos(clock_ns));
+        let messages = match self.messages {
+            1 => "1 message".to_owned(),
+            messages => format!("{messages} messages"),
+        };
+        writeln!(
+            out,
+            "With {messages}; EMPTY is the P50 of a compiled-in hook that does nothing, answered alike."
+        )?;
+        writeln!(out, "Reading the clock, {clock}, is taken off.")?;
+        match self.uncounted {
+            Some(why) => writeln!(out, "Allocations are not counted: {why}."),
+            None => writeln!(out, "ALLOCATIONS are those of a call, of the mod and of cmd together."),
+        }
     }
 }
 
@@ -224,19 +265,24 @@ fn table(rows: &[HookRow]) -> Vec<String> {
     if rows.is_empty() {
         return vec!["has no hooks".to_owned()];
     }
-    let measured: Vec<_> = rows.iter().filter_map(|row| Some((&row.hook, row.measured.as_ref()?))).collect();
-    if measured.is_empty() {
-        return Vec::new();
-    }
-    let heads = ["HOOK", "CALLS", "PENDING", "P50", "P99", "MAX", "EMPTY"].map(str::to_owned);
-    let cells = measured.into_iter().map(|(hook, measured)| {
-        let Measured { calls, pending, took, empty, .. } = measured;
-        let share = 100.0 * f64::from(*pending) / f64::from((*calls).max(1));
+    let answers = rows.iter().flat_map(answers);
+    let cells = answers.map(|(row, answer, beside)| {
+        let Beside { calls, took, empty } = beside;
         let [p50, p99, max, empty] =
             [took.p50_ns, took.p99_ns, took.max_ns, empty.p50_ns].map(Duration::from_nanos).map(duration);
-        [hook.clone(), calls.to_string(), format!("{share:.0} %"), p50, p99, max, empty]
+        let allocations = row.allocations.map_or_else(|| "-".to_owned(), |counted| format!("{counted:.1}"));
+        [row.hook.clone(), answer.to_owned(), calls.to_string(), p50, p99, max, empty, allocations]
     });
-    columns(&std::iter::once(heads).chain(cells).collect::<Vec<_>>(), 1)
+    let heads = ["HOOK", "ANSWER", "CALLS", "P50", "P99", "MAX", "EMPTY", "ALLOCATIONS"].map(str::to_owned);
+    let cells: Vec<_> = std::iter::once(heads).chain(cells).collect();
+    if cells.len() == 1 { Vec::new() } else { columns(&cells, 2) }
+}
+
+/// The calls of a hook by how they were answered: those that were answered at once first.
+fn answers(row: &HookRow) -> impl Iterator<Item = (&HookRow, &'static str, &Beside)> {
+    let measured = row.measured.iter();
+    let all = measured.flat_map(|measured| [("ready", &measured.ready), ("pending", &measured.pending)]);
+    all.filter_map(move |(answer, beside)| Some((row, answer, beside.as_ref()?)))
 }
 
 /// What went wrong, a line each.

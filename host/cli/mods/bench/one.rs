@@ -29,23 +29,30 @@ pub(super) fn patience(limit: Option<Duration>) -> Duration {
     limit.unwrap_or(LONG) + GRACE
 }
 
-/// The arguments of the process that measures `hook`, or the loading, and how long it has.
-pub(super) fn command(bench: &Bench<'_>, hook: Option<&str>) -> (Vec<String>, Duration) {
-    let (effort, load) = (bench.effort, bench.load_timeout);
+/// The arguments of the process that measures `hook`, or the loading, and how long it has. It may take `slower`
+/// times as long as a run's.
+pub(super) fn command(
+    bench: &Bench<'_>,
+    hook: Option<&str>,
+    iterations: u32,
+    slower: u32,
+) -> (Vec<String>, Duration) {
+    let (effort, load) = (bench.effort, slower * bench.load_timeout);
+    let hook_timeout = bench.hook_timeout.map(|limit| slower * limit);
     let mut args = vec!["bench-one".to_owned()];
     let mut add = |name: &str, value: String| args.push(format!("--{name}={value}"));
     add("messages", effort.messages.to_string());
-    add("iterations", effort.iterations.to_string());
+    add("iterations", iterations.to_string());
     add("limit-ms", load.as_millis().to_string());
     effort.mod_options.iter().for_each(|(name, value)| add("mod-option", format!("{name}={value}")));
-    if let Some(limit) = bench.hook_timeout {
+    if let Some(limit) = hook_timeout {
         add("hook-limit-ms", limit.as_millis().to_string());
     }
     if let Some(hook) = hook {
         add("hook", hook.to_owned());
     }
     // It ends by itself before that, unless it hangs where it cannot.
-    (args, 2 * load + BENCH_TIME + 4 * patience(bench.hook_timeout))
+    (args, 2 * load + BENCH_TIME + 4 * patience(hook_timeout))
 }
 
 /// What the child does: measures a hook of a mod, or loads it, and prints what came of it as one line of JSON.
@@ -55,11 +62,13 @@ pub(in crate::cli::mods) async fn one(
     args: &BenchOneArgs,
 ) -> anyhow::Result<Exit> {
     let hook_timeout = args.hook_limit_ms.map(Duration::from_millis);
+    let empty = builtin::empty();
     let bench = mod_host::Bench::open(BenchConfig {
         path: process.cwd.join(&args.path),
         cargo_target: process.cargo_target.clone(),
         cwd: process.cwd.clone(),
-        empty: builtin::empty(),
+        empty: empty.ready,
+        empty_pending: empty.pending,
         options: args.effort.mod_options.iter().cloned().collect(),
         load_timeout: Duration::from_millis(args.limit_ms),
         hook_timeout,
