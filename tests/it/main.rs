@@ -89,6 +89,8 @@ mod screen;
 #[cfg(target_os = "linux")]
 mod session_entries;
 #[cfg(target_os = "linux")]
+mod session_faults;
+#[cfg(target_os = "linux")]
 mod session_tree;
 #[cfg(target_os = "linux")]
 mod sessions;

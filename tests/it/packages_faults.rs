@@ -26,7 +26,7 @@ const STEPS: &str = "rename,renameat,renameat2,fsync,unlink,unlinkat,rmdir";
 /// Whether a program can be run with these arguments; tells that the test was skipped when not.
 // What somebody who reads the tests' output must know.
 #[allow(clippy::print_stderr)]
-fn can(program: &str, args: &[&str]) -> bool {
+pub(crate) fn can(program: &str, args: &[&str]) -> bool {
     let can = Command::new(program).args(args).output().is_ok_and(|output| output.status.success());
     if !can {
         eprintln!("skipped, because this does not work here: {program} {}", args.join(" "));

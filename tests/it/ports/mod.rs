@@ -13,4 +13,5 @@ mod memory;
 mod prompts;
 mod quality_guards;
 mod tamagotchi;
+mod tools;
 mod write_quota;
