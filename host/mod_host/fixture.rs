@@ -8,6 +8,7 @@ use mod_interface::{
     types::{CustomMessage, DeliverAs, Effort, Message, Navigation, SessionInfo, TreeNode},
 };
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Core, ModHostConfig, SessionRecord,
@@ -102,6 +103,10 @@ impl SessionRecord for NoRecord {
 
     fn set_label(&self, _: &str, _: &str) -> Result<(), String> {
         Err(FULL.to_owned())
+    }
+
+    fn compact(&self, _: CancellationToken) -> BoxFuture<'static, Result<(), String>> {
+        Box::pin(ready(Ok(())))
     }
 
     fn navigate(&self, _: Navigation) -> BoxFuture<'static, Result<(), String>> {

@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 use mod_interface::types::{CustomMessage, Message, Navigation, SessionInfo, TreeNode};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     live::Live,
@@ -54,6 +55,14 @@ pub trait SessionRecord: Send + Sync {
     /// # Errors
     /// There is no such node, the name is too long, or it cannot be written.
     fn set_label(&self, target_id: &str, label: &str) -> Result<(), String>;
+
+    /// Compacts the conversation as of its last commit: from the next model call on, its beginning is sent as a
+    /// summary.
+    ///
+    /// # Errors
+    /// There is nothing to compact, it is being done, `cancel` fired, the model gave no summary, or it cannot be
+    /// written.
+    fn compact(&self, cancel: CancellationToken) -> BoxFuture<'static, Result<(), String>>;
 
     /// Goes on behind another node, in the state of the last commit on the way to it.
     ///
@@ -121,6 +130,10 @@ pub(super) fn later(
     args: &str,
 ) -> Result<BoxFuture<'static, Result<Value, String>>, String> {
     match service {
+        "sessions.compact" => {
+            let compacting = session(asker)?.record().compact(asker.cancel());
+            Ok(Box::pin(async move { compacting.await.map(|()| Value::Null) }))
+        }
         "sessions.navigate_tree" => {
             let moving = session(asker)?.record().navigate(parse(service, args)?);
             Ok(Box::pin(async move { moving.await.map(|()| Value::Null) }))

@@ -3,13 +3,10 @@
 use host::harness::Recording;
 use serde_json::json;
 
-use crate::{
-    packages_faults::can,
-    support::{
-        run::{Program, says},
-        scribe::Desk,
-        session::{Folders, library},
-    },
+use crate::support::{
+    run::{Program, can, says},
+    scribe::Desk,
+    session::{Folders, library},
 };
 
 /// A run of the command `/tools` alone, under an injected fault.

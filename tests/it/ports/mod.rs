@@ -14,4 +14,5 @@ mod prompts;
 mod quality_guards;
 mod tamagotchi;
 mod tools;
+mod trigger_compact;
 mod write_quota;
