@@ -160,3 +160,55 @@ fn session(asker: &Asker) -> Result<Arc<dyn Live>, String> {
     asker.core.registrations().check_open(&asker.owner).map_err(|refusal| refusal.to_string())?;
     asker.core.orders.session().ok_or_else(|| UNBOUND.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mod_host::fixture::{NoRecord, World};
+
+    const ASKED: [(&str, &str); 7] = [
+        ("session.append", r#"{"customType":"n","data":1}"#),
+        ("session.append_message", r#"{"customType":"n","content":"x"}"#),
+        ("session.entries", r#"{"customType":"n"}"#),
+        ("session.info", "null"),
+        ("sessions.tree", "null"),
+        ("sessions.leaf_id", "null"),
+        ("sessions.set_label", r#"{"targetId":"1","label":"x"}"#),
+    ];
+
+    #[tokio::test]
+    async fn without_a_session_and_for_a_mod_that_did_not_load_all_but_one_question_fails() {
+        let world = World::new();
+        let go = r#"{"targetId":"1"}"#;
+        let bound = || world.now("session.bound", "null");
+        let all = || ASKED.map(|(service, args)| world.now(service, args));
+        let unbound = Err(UNBOUND.to_owned());
+        assert_eq!((bound(), all()), (Ok("false".to_owned()), ASKED.map(|_| unbound.clone())));
+        assert_eq!(world.later("sessions.navigate_tree", go).await, unbound);
+
+        let session: Arc<dyn Live> = Arc::new(NoRecord);
+        world.core.bind(&session);
+        let full = || Err("the disk is full".to_owned());
+        let empty = |text: &str| Ok(text.to_owned());
+        let info = r#"{"firstPrompt":null,"id":"","name":null,"recorded":false}"#;
+        let answers = [full(), full(), empty("[]"), empty(info), empty("[]"), empty("\"\""), full()];
+        assert_eq!((bound(), all()), (Ok("true".to_owned()), answers));
+        assert_eq!(world.later("sessions.navigate_tree", go).await, full());
+
+        world.core.close(&world.owner);
+        assert_eq!(bound(), Ok("false".to_owned()));
+        assert!(all().iter().all(Result::is_err));
+    }
+
+    #[tokio::test]
+    async fn bad_arguments_are_told_by_the_service_that_got_them() {
+        let world = World::new();
+        let told = |service: &str, reason: &str| Err(format!("bad arguments for {service}: {reason}"));
+        let missing = "missing field `customType` at line 1 column 2";
+        assert_eq!(world.now("session.append", "{}"), told("session.append", missing));
+        assert_eq!(world.now("session.entries", "{}"), told("session.entries", missing));
+        let deep = format!(r#"{{"customType":"n","data":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+        let reason = "recursion limit exceeded at line 1 column 152";
+        assert_eq!(world.now("session.append", &deep), told("session.append", reason));
+    }
+}

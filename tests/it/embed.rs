@@ -14,6 +14,7 @@ fn a_program_embeds_an_agent_with_a_tool_mods_answers_and_an_ear_of_its_own() {
 
 const TOLD: &str = r#"provider-openai 0.1.0, hooks: []
 provider-anthropic 0.1.0, hooks: []
+titling 0.1.0, hooks: []
 shorthand 0.1.0, hooks: ["transformInput"]
 block-dangerous-commands 1.0.0, hooks: ["beforeToolCall"]
 > Close #7

@@ -93,6 +93,8 @@ mod session_entries;
 #[cfg(target_os = "linux")]
 mod session_faults;
 #[cfg(target_os = "linux")]
+mod session_kills;
+#[cfg(target_os = "linux")]
 mod session_tree;
 #[cfg(target_os = "linux")]
 mod sessions;

@@ -2,7 +2,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 
 use super::{Error, ModApi, Registration, Result, entry::SyncEntry, services};
-use crate::abi::{Callable, Frame, JsonField};
+use crate::abi::{Callable, Ctx, Frame, JsonField};
 
 /// Entries of a mod's own in the feed.
 impl ModApi {
@@ -49,7 +49,30 @@ impl ModApi {
     /// # Errors
     /// The type has no name, `data` is not JSON, too much is shown before the session begins, or the harness is gone.
     pub fn show_entry(&self, custom_type: &str, data: &impl Serialize) -> Result<()> {
-        let entry = json!({ "customType": custom_type, "data": serde_json::to_value(data)? });
-        services::now(self.frame(), "show_entry", &entry).map(drop)
+        show_entry(self.frame(), custom_type, data)
     }
+}
+
+impl Ctx {
+    /// Shows an entry in the feed, as [`ModApi::show_entry`] does.
+    ///
+    /// ```
+    /// # use mod_interface::prelude::*;
+    /// let hooks = Hooks::new().on_stop_sync(|stop, ctx| {
+    ///     ctx.show_entry("words", &stop.last_assistant_text().split_whitespace().count())?;
+    ///     Ok(StopDecision::Stop)
+    /// });
+    /// # assert_eq!(hooks.set().iter().count(), 1);
+    /// ```
+    ///
+    /// # Errors
+    /// As there.
+    pub fn show_entry(&self, custom_type: &str, data: &impl Serialize) -> Result<()> {
+        show_entry(self.frame(), custom_type, data)
+    }
+}
+
+fn show_entry(frame: &Frame, custom_type: &str, data: &impl Serialize) -> Result<()> {
+    let entry = json!({ "customType": custom_type, "data": serde_json::to_value(data)? });
+    services::now(frame, "show_entry", &entry).map(drop)
 }

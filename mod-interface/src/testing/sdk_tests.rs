@@ -112,3 +112,30 @@ fn a_flag_is_declared_and_read_at_once_with_a_value_where_it_has_a_default() {
         assert_eq!(refused, "load failed: a number is a whole one from 0, got: -1");
     });
 }
+
+#[test]
+fn tools_and_commands_that_never_wait_answer_as_others_do() {
+    async fn both(cmd: ModApi) -> Result<()> {
+        let length = |text: &str| match text.len() {
+            0 => Err(Error::msg("no text")),
+            length => Ok(length.to_string()),
+        };
+        cmd.add_tool(
+            Tool::new("length", "Measures")
+                .run_sync(move |call| length(&call.input_str("text").unwrap_or_default())),
+        )?;
+        cmd.add_command(
+            Command::new("length", "Measures")
+                .run_sync(move |call| length(call.args()).map(CommandOutcome::message)),
+        )?;
+        Ok(())
+    }
+    block_on(async {
+        let both = TestHost::new().load(both).await.unwrap();
+        assert_eq!(both.call_tool("length", json!({ "text": "four" })).await.unwrap(), ToolOutput::text("4"));
+        assert_eq!(both.call_tool("length", json!({})).await.unwrap(), ToolOutput::error("no text"));
+        assert_eq!(both.run_command("length", "four").await.unwrap(), CommandOutcome::message("4"));
+        let failed = both.run_command("length", "").await.unwrap_err().to_string();
+        assert_eq!(failed, "command:length failed: no text");
+    });
+}

@@ -25,18 +25,17 @@ async fn cmd_mod_hi(cmd: ModApi) -> Result<()> {
     cmd.add_renderer(ROW, |remark: String| vec![format!("\u{1b}[2m[cmd-mod-hi]\u{1b}[0m {remark}")])?;
 
     let greeted = Arc::new(AtomicUsize::new(0));
-    let feed = cmd.clone();
-    cmd.hooks(Hooks::sharing(&greeted).transform_input_sync(move |greeted, prompt, _| {
+    cmd.hooks(Hooks::sharing(&greeted).transform_input_sync(|greeted, prompt, ctx| {
         if is_greeting(prompt.text()) {
             let index = greeted.fetch_add(1, Relaxed);
-            feed.show_entry(ROW, &REMARKS[index % REMARKS.len()])?;
+            ctx.show_entry(ROW, &REMARKS[index % REMARKS.len()])?;
         }
         Ok(TransformInput::Continue)
     }))?;
 
-    let stats = Command::new("hi-stats", "Says how often you said hi").run(move |_| {
+    let stats = Command::new("hi-stats", "Says how often you said hi").run_sync(move |_| {
         let times = greeted.load(Relaxed);
-        async move { Ok(CommandOutcome::message(format!("You have said hi {times} times."))) }
+        Ok(CommandOutcome::message(format!("You have said hi {times} times.")))
     });
     cmd.add_command(stats)?;
     Ok(())

@@ -23,10 +23,9 @@ async fn custom_entry_renderer(cmd: ModApi) -> Result<()> {
     })?;
 
     // Who shows it gives data alone.
-    let feed = cmd.clone();
-    cmd.on(EventKind::ToolErrored, move |event| {
+    cmd.on(EventKind::ToolErrored, |event| {
         if let EventPayload::ToolErrored { tool_name, error, .. } = event.parse()?.payload {
-            feed.show_entry(FAILED, &json!({ "tool": tool_name, "error": error }))?;
+            event.ctx().show_entry(FAILED, &json!({ "tool": tool_name, "error": error }))?;
         }
         Ok(())
     })?;

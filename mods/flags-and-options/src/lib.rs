@@ -15,14 +15,14 @@ async fn flags_and_options(cmd: ModApi) -> Result<()> {
     let shout = cmd.flag(Flag::boolean("shout").default(false).description("Says it in capitals"))?;
     let name = cmd.flag(Flag::string("name").description("Who is greeted where nobody is named"))?;
 
-    let greet = Command::new("greet", "Greets somebody").argument_hint("[name]").run(move |call| {
+    let greet = Command::new("greet", "Greets somebody").argument_hint("[name]").run_sync(move |call| {
         let name = match (call.args(), &name) {
             ("", Some(name)) => name.clone(),
             ("", None) => "you".to_owned(),
             (name, _) => name.to_owned(),
         };
         let text = format!("{greeting}, {name}!");
-        async move { Ok(CommandOutcome::message(if shout { text.to_uppercase() } else { text })) }
+        Ok(CommandOutcome::message(if shout { text.to_uppercase() } else { text }))
     });
     cmd.add_command(greet)?;
     Ok(())

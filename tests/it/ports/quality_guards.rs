@@ -30,12 +30,13 @@ async fn a_loop_is_told_at_the_tail_of_one_call_and_what_stands_before_it_does_n
         "assistant: done",
     ];
     assert_eq!(seen.conversation, conversation);
+    // Where a message came from is not sent.
+    let sent = conversation.map(|line| line.replace("tool_results", "user"));
+    let warned = format!("{} You have called echo 3 times in a row with the same input.", sent[10]);
     for call in 0..7 {
-        let mut expected = conversation[..2 * call + 1].to_vec();
-        let warned =
-            format!("{} You have called echo 3 times in a row with the same input.", conversation[10]);
+        let mut expected = sent[..2 * call + 1].to_vec();
         if call == 5 {
-            expected[10] = &warned;
+            expected[10].clone_from(&warned);
         }
         assert_eq!(seen.sent(call), expected, "call {call}");
     }

@@ -36,9 +36,9 @@ async fn cache_tracker(cmd: ModApi) -> Result<()> {
         log.as_deref().map_or(Ok(()), |log| append(log, &line))
     })?;
 
-    cmd.add_command(Command::new("cache", "Says how much came from the cache").run(move |_| {
+    cmd.add_command(Command::new("cache", "Says how much came from the cache").run_sync(move |_| {
         let total = *total.lock().unwrap_or_else(PoisonError::into_inner);
-        async move { Ok(CommandOutcome::message(summary(total))) }
+        Ok(CommandOutcome::message(summary(total)))
     }))?;
     Ok(())
 }

@@ -46,10 +46,10 @@ async fn with_time(cmd: ModApi, now: impl Fn() -> SystemTime + Send + Sync + 'st
         .before_tool_call_sync(|clock, _, _| clock.show().map(|()| None))
         .on_session_end(|clock, _, _| async move { clock.stop().await });
     cmd.hooks(hooks)?;
-    cmd.add_command(Command::new("clock", "Says what time it is").run(move |_| {
-        let time = clock.face.at((clock.now)());
-        async move { Ok(CommandOutcome::message(time)) }
-    }))?;
+    cmd.add_command(
+        Command::new("clock", "Says what time it is")
+            .run_sync(move |_| Ok(CommandOutcome::message(clock.face.at((clock.now)())))),
+    )?;
     Ok(())
 }
 

@@ -21,14 +21,13 @@ async fn hex_color_swatch(cmd: ModApi) -> Result<()> {
             .map(|[r, g, b]| format!("\u{1b}[48;2;{r};{g};{b}m  \u{1b}[0m #{r:02x}{g:02x}{b:02x}"));
         vec![drawn.collect::<Vec<_>>().join("  ")]
     })?;
-    let feed = cmd.clone();
     cmd.hooks(
         Hooks::new()
             .transform_input_sync(|prompt, _| {
                 let explained = explained(prompt.text());
                 Ok(explained.map_or(TransformInput::Continue, TransformInput::text))
             })
-            .on_stop_sync(move |stop, _| {
+            .on_stop_sync(|stop, ctx| {
                 let mut row: Vec<Rgb> = Vec::new();
                 for (_, color) in colors(stop.last_assistant_text()) {
                     if !row.contains(&color) {
@@ -36,7 +35,7 @@ async fn hex_color_swatch(cmd: ModApi) -> Result<()> {
                     }
                 }
                 if !row.is_empty() {
-                    feed.show_entry(ROW, &row)?;
+                    ctx.show_entry(ROW, &row)?;
                 }
                 Ok(StopDecision::Stop)
             }),

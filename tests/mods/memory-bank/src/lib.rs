@@ -19,7 +19,7 @@ const DIGEST: &str = "memory-bank/digest";
 async fn memory_bank(cmd: ModApi) -> Result<()> {
     let file = File::at(cmd.place("MEMORY.md"));
     cmd.add_tool(remember(file.clone()))?;
-    cmd.add_command(Command::new("memory", "Lists what this session has learnt").run(|call| async move {
+    cmd.add_command(Command::new("memory", "Lists what this session has learnt").run_sync(|call| {
         let notes = notes(call.ctx())?;
         Ok(CommandOutcome::message(if notes.is_empty() {
             "Nothing yet.".to_owned()
@@ -49,18 +49,15 @@ fn remember(file: File) -> Tool {
             "properties": { "note": { "type": "string", "description": "What is worth to know later" } },
             "required": ["note"],
         }))
-        .run(move |call| {
-            let file = file.clone();
-            async move {
-                let note = call.input_str("note").unwrap_or_default().replace('\n', " ");
-                if let Some(session) = call.ctx().session() {
-                    session.append_custom_entry(NOTE, &note)?;
-                }
-                Ok(match file.add(&note)? {
-                    true => "Kept.",
-                    false => "Kept for this session. MEMORY.md is not mine, so it was not changed.",
-                })
+        .run_sync(move |call| {
+            let note = call.input_str("note").unwrap_or_default().replace('\n', " ");
+            if let Some(session) = call.ctx().session() {
+                session.append_custom_entry(NOTE, &note)?;
             }
+            Ok(match file.add(&note)? {
+                true => "Kept.",
+                false => "Kept for this session. MEMORY.md is not mine, so it was not changed.",
+            })
         })
 }
 
