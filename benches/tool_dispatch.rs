@@ -165,6 +165,7 @@ async fn agent(calls: usize, mods: &[&'static str]) -> Result<Agent, BoxError> {
         system_prompt: Arc::new(|_, _| "bench".into()),
         max_turns: None,
         tool_execution: ToolExecution::Sequential,
+        compaction: Arc::default(),
     }))
 }
 

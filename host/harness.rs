@@ -25,7 +25,7 @@ use mod_interface::types::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agent::{self, Agent, LiveMode, RunOutcome},
+    agent::{self, Agent, Compaction, LiveMode, RunOutcome},
     events::EventBus,
     hooks::{HookRunner, Mods, Scope},
     mod_host::{LoadError, LoadWarning, ModCommand, ModHost},
@@ -92,6 +92,7 @@ pub struct Harness {
     /// `None` while a prompt runs, so that the run alone owns the conversation and appends to it in place.
     state: tokio::sync::Mutex<Option<AgentState>>,
     store: Arc<Store>,
+    compaction: Arc<Compaction>,
     cwd: Arc<Path>,
     mods: Arc<ModHost>,
     warnings: Vec<LoadWarning>,
@@ -222,8 +223,8 @@ impl Harness {
         let hooks = self.hooks(self.cancel.child_token());
         hooks.round(self.mods.handlers(), 0).on_session(&state, SessionChange::End(reason)).await;
         self.mods.report_repeated_faults(&self.bus.main());
-        if let Err(error) = Arc::clone(&self.store).sync().await {
-            self.bus.main().notice(NoticeLevel::Warning, error.to_string());
+        if let Err(error) = self.save().await {
+            self.bus.main().notice(NoticeLevel::Warning, error);
         }
         self.bus.main().emit(EventPayload::SessionShutdown { reason });
         let untold = self.bus.settle(LISTENERS).await;
@@ -240,6 +241,13 @@ impl Harness {
         let state = self.state().await;
         let hooks = self.hooks(cancel);
         hooks.round(self.mods.handlers(), 0).on_session(&state, SessionChange::Start(source)).await;
+    }
+
+    /// Brings to the disk what was written since the last commit, and what was asked for and no run has taken.
+    async fn save(&self) -> Result<(), String> {
+        let compaction = Arc::clone(&self.compaction);
+        Arc::clone(&self.store).amend(move |state| compaction.apply(state)).await?;
+        Arc::clone(&self.store).sync().await.map_err(|error| error.to_string())
     }
 
     async fn state(&self) -> AgentState {

@@ -2,12 +2,13 @@
 //!
 //! It knows traits alone: a [`Model`], a [`ToolSource`], [`Mods`], a [`Commit`]; never a provider, a tool
 //! or a mod. [`Agent::run`] is one run; `run` holds its rounds, `intake` makes tool calls ready, `dispatch` is
-//! the one way that every one of them takes, `permissions` who may do what, `queue` what is said meanwhile, `recovery` which answers are no end,
+//! the one way that every one of them takes, `compaction` what of a long conversation is sent, `permissions` who may do what, `queue` what is said meanwhile, `recovery` which answers are no end,
 //! `subagent` a run inside of a tool call, `wire` what a model can be sent.
 //!
 //! A run never fails upward: a failing model, tool, mod or commit ends in its result, its events and the
 //! state that it hands back.
 
+mod compaction;
 mod dispatch;
 mod intake;
 mod model;
@@ -39,6 +40,7 @@ use crate::{
     hooks::{HookRunner, Mods, Scope},
 };
 
+pub use compaction::{Compaction, CompactionError, Summary, summarize};
 pub use model::{Model, ModelCall, ModelChoice, ModelResponse};
 pub use permissions::{Answer, Ask, LiveMode, NobodyToAsk, Permissions, Question, Rule, Workspace};
 pub use queue::{Delivery, MessageQueue, Sender};
@@ -75,6 +77,8 @@ pub struct AgentConfig {
     pub max_turns: Option<NonZeroU32>,
     /// How the calls of one batch run.
     pub tool_execution: ToolExecution,
+    /// When a conversation is compacted, and what was made of it beside a run.
+    pub compaction: Arc<Compaction>,
 }
 
 /// Builds a system prompt from the state and the permission mode of the round. The same input must give

@@ -12,6 +12,7 @@ use mod_interface::types::{
 
 use super::{
     AgentConfig, Error, ModelCall, ModelResponse, RunOutcome, Toolbox,
+    compaction::{self, Watch},
     dispatch::{Batch, Dispatch},
     intake::{self, Received},
     prepare_for_send,
@@ -37,6 +38,7 @@ pub(super) struct Run<'a> {
     /// What `prepare_next_turn` hooks have changed so far; it holds for the rest of the run.
     swapped: NextTurn,
     recovery: Recovery,
+    compacts: Watch,
     /// Whether the next answer continues the last one.
     continues: bool,
     last_text: Arc<str>,
@@ -65,6 +67,7 @@ impl<'a> Run<'a> {
             usage: Usage::default(),
             swapped: NextTurn::default(),
             recovery: Recovery::default(),
+            compacts: Watch::new(&config.compaction),
             continues: false,
             last_text: Arc::default(),
         }
@@ -91,10 +94,12 @@ impl<'a> Run<'a> {
 
         let mode = self.config.permissions.mode().get();
         let toolbox = self.config.tools.snapshot();
+        self.compact().await?;
         let call = self.model_call(&round, mode, &*toolbox).await?;
         let response = self.ask_model(call).await?;
         let usage = response.usage;
         let (calls, cut_off) = self.take_in(response);
+        self.compacts.note(usage, &self.state);
         let had_tool_calls = !calls.is_empty();
         let mut pending_stop = None;
         if had_tool_calls {
@@ -123,14 +128,15 @@ impl<'a> Run<'a> {
         if let Some(more) = round.append_system_prompt(&self.state).await {
             system = if system.is_empty() { more.into() } else { format!("{system}\n\n{more}").into() };
         }
-        let messages = prepare_for_send(&round.transform_context(&self.state).await);
+        let context = compaction::context(&self.state);
+        let messages = prepare_for_send(&round.transform_context(&self.state, context).await);
         self.unless_interrupted()?;
         if messages.is_empty() {
             return Err(Stop::Failed(Error::NothingToSend));
         }
-        let (model, effort) = self.config.choice.get();
+        let (_, effort) = self.config.choice.get();
         Ok(ModelCall {
-            model: self.swapped.model.as_deref().map_or(model, Arc::from),
+            model: self.model(),
             effort: match self.swapped.effort {
                 None => effort,
                 Some(EffortChange::Set(effort)) => Some(effort),
@@ -140,6 +146,24 @@ impl<'a> Run<'a> {
             messages,
             tools: toolbox.specs(),
         })
+    }
+
+    /// Compacts what is sent, where that is due or was asked for.
+    async fn compact(&mut self) -> Result<(), Stop> {
+        self.take_compaction();
+        let (config, model) = (self.config, self.model());
+        let (emitter, cancel) = (&config.emitter, &self.hooks.scope().cancel);
+        self.usage += self.compacts.compact(&mut self.state, &*config.model, model, emitter, cancel).await;
+        self.unless_interrupted()
+    }
+
+    fn take_compaction(&mut self) {
+        self.usage += self.compacts.take(&mut self.state);
+    }
+
+    /// The model of the next call.
+    fn model(&self) -> Arc<str> {
+        self.swapped.model.as_deref().map_or_else(|| self.config.choice.get().0, Arc::from)
     }
 
     async fn ask_model(&mut self, call: ModelCall) -> Result<ModelResponse, Stop> {
@@ -228,7 +252,7 @@ impl<'a> Run<'a> {
         if calls.iter().all(|received| !received.mended) {
             return;
         }
-        let Some(message) = Arc::make_mut(&mut self.state.messages).last_mut() else { return };
+        let Some(message) = self.state.messages.edit().last_mut() else { return };
         let inputs = Arc::make_mut(message).content.iter_mut().filter_map(|block| match block {
             ContentBlock::ToolUse { input, .. } => Some(input),
             _ => None,
@@ -242,6 +266,7 @@ impl<'a> Run<'a> {
 
     async fn commit(&mut self) -> Result<(), Stop> {
         let turn_number = self.turn_number;
+        self.take_compaction();
         let committed = self.config.commit.commit(&self.state).await;
         committed.map_err(|reason| Stop::Failed(Error::Commit { turn_number, reason }))?;
         self.committed += 1;

@@ -107,6 +107,7 @@ fn child(parent: &AgentConfig, task: &SubagentTask, teller: &Arc<Teller>) -> Age
         commit: Arc::new(Unrecorded),
         system_prompt: system_prompt(Arc::clone(&parent.system_prompt)),
         max_turns: Some(max_turns),
+        compaction: Arc::new(parent.compaction.another()),
         ..parent.clone()
     }
 }

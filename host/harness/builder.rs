@@ -1,6 +1,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
-    num::NonZeroU32,
+    num::{NonZeroU32, NonZeroU64},
     path::PathBuf,
     sync::Arc,
 };
@@ -23,8 +23,8 @@ use super::{
 };
 use crate::{
     agent::{
-        Agent, AgentConfig, Ask, LiveMode, MessageQueue, ModelChoice, NobodyToAsk, Permissions, Rule,
-        Subagents, ToolExecution, Workspace,
+        Agent, AgentConfig, Ask, Compaction, LiveMode, MessageQueue, ModelChoice, NobodyToAsk, Permissions,
+        Rule, Subagents, ToolExecution, Workspace,
     },
     builtin,
     events::{EventBus, EventSink},
@@ -259,11 +259,15 @@ impl HarnessBuilder {
                 Some(settings::ToolExecution::Parallel) => ToolExecution::Parallel,
                 Some(settings::ToolExecution::Sequential) | None => ToolExecution::Sequential,
             },
+            compaction: Arc::new(Compaction::new(
+                self.settings.compaction.threshold_tokens.and_then(NonZeroU64::new),
+            )),
         });
         subagents.bind(&config, &id);
         let live: Arc<dyn Live> = Arc::new(LiveSession::of(&config, Arc::clone(&store)));
         let mode = Arc::clone(config.permissions.mode());
         let harness = Harness {
+            compaction: Arc::clone(&config.compaction),
             agent: Agent::new(config),
             state: tokio::sync::Mutex::new(Some(state)),
             store,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, ready};
 use mod_interface::types::{CustomMessage, Message, Navigation, SessionInfo, TreeNode};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::live::LiveSession;
 use crate::mod_host::SessionRecord;
@@ -41,6 +42,10 @@ impl SessionRecord for LiveSession {
 
     fn set_label(&self, target_id: &str, label: &str) -> Result<(), String> {
         self.store.with(|session| session.set_label(target_id, label)).map_err(told)
+    }
+
+    fn compact(&self, cancel: CancellationToken) -> BoxFuture<'static, Result<(), String>> {
+        Self::compact(self, cancel)
     }
 
     fn navigate(&self, navigation: Navigation) -> BoxFuture<'static, Result<(), String>> {

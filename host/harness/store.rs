@@ -100,6 +100,25 @@ impl Store {
         changed.await.map_err(|error| error.to_string())?
     }
 
+    /// Commits what `amend` changes of the state of the last commit, if that is anything. Not while a run goes on: it
+    /// commits a state of its own.
+    pub(super) async fn amend(
+        self: Arc<Self>,
+        amend: impl FnOnce(&mut AgentState) -> bool + Send + 'static,
+    ) -> Result<(), String> {
+        let done = Arc::clone(&self.committing).lock_owned().await;
+        let amended = spawn_blocking(move || {
+            let _done = done;
+            let mut held = self.held();
+            let mut state = held.session.state();
+            if held.running || !amend(&mut state) {
+                return Ok(());
+            }
+            held.session.commit(&state).map_err(|error| error.to_string())
+        });
+        amended.await.map_err(|error| error.to_string())?
+    }
+
     /// Brings to the disk what was written since the last commit.
     pub(super) async fn sync(self: Arc<Self>) -> Result<(), BoxError> {
         Ok(spawn_blocking(move || self.with(Session::sync)).await??)

@@ -60,31 +60,29 @@ fn line_of(event: &EventPayload) -> String {
         EventPayload::TurnEnd { turn_number, had_tool_calls, usage } => {
             format!("{turn_number} tools={had_tool_calls} tokens={}", usage.total())
         }
-        EventPayload::TextDelta { delta } => delta.clone(),
+        EventPayload::TextDelta { delta: text }
+        | EventPayload::ModelRequestStart { model: text }
+        | EventPayload::Notice { message: text, .. }
+        | EventPayload::RunError { error: text } => text.clone(),
         EventPayload::MessageEnd { content } => text(content),
-        EventPayload::ModelRequestStart { model } => model.clone(),
         EventPayload::ModelRequestEnd { model, usage, stop_reason } => {
             format!("{model} tokens={} {stop_reason}", usage.total())
         }
         EventPayload::ToolQueued { tool_call_id, tool_name, input } => {
             format!("{tool_call_id} {tool_name} {input}")
         }
-        EventPayload::ToolDenied { tool_call_id, reason, .. } => format!("{tool_call_id}: {reason}"),
-        EventPayload::ToolHookBlocked { tool_call_id, hook_output, .. } => {
-            format!("{tool_call_id}: {hook_output}")
-        }
+        EventPayload::ToolDenied { tool_call_id, reason: text, .. }
+        | EventPayload::ToolHookBlocked { tool_call_id, hook_output: text, .. }
+        | EventPayload::ToolUpdate { tool_call_id, partial: text, .. }
+        | EventPayload::ToolErrored { tool_call_id, error: text, .. } => format!("{tool_call_id}: {text}"),
         EventPayload::ToolRunning { tool_call_id, description: None, .. } => tool_call_id.clone(),
         EventPayload::ToolRunning { tool_call_id, description: Some(text), .. } => {
             format!("{tool_call_id}: {text}")
         }
-        EventPayload::ToolUpdate { tool_call_id, partial, .. } => format!("{tool_call_id}: {partial}"),
         EventPayload::ToolCompleted { tool_call_id, result, .. } => {
             format!("{tool_call_id}: {}", text(result))
         }
-        EventPayload::ToolErrored { tool_call_id, error, .. } => format!("{tool_call_id}: {error}"),
-        EventPayload::Notice { message, .. } => message.clone(),
         EventPayload::ModError { mod_id, hook, error } => format!("{mod_id} {hook}: {error}"),
-        EventPayload::RunError { error } => error.clone(),
         EventPayload::SubagentStart { tool_call_id, subagent_type } => {
             format!("{tool_call_id} {subagent_type}")
         }
@@ -102,6 +100,7 @@ fn line_of(event: &EventPayload) -> String {
             let (rules, keys) = (rules_fired.join(","), received_keys.join(","));
             format!("{rules} hints={hint_count} keys={keys} repaired={repaired}")
         }
+        EventPayload::CompactionDone { tokens_saved: Some(saved) } => format!("saved={saved}"),
         EventPayload::PermissionModeChanged { mode } => mode.as_str().to_owned(),
         _ => String::new(),
     };

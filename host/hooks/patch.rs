@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mod_interface::types::{AgentState, HookOutcome, Message, MessageEdit, StatePatch};
+use mod_interface::types::{AgentState, Conversation, HookOutcome, MessageEdit, StatePatch};
 
 use super::{HookFault, check, merge::misplaced};
 
@@ -24,22 +24,14 @@ pub(super) fn patch_state(
 }
 
 /// Applies `edits`, one after another, or none of them.
-pub(super) fn edit_messages(
-    messages: &mut Arc<Vec<Arc<Message>>>,
-    edits: Vec<MessageEdit>,
-) -> Result<(), HookFault> {
+pub(super) fn edit_messages(messages: &mut Conversation, edits: Vec<MessageEdit>) -> Result<(), HookFault> {
     check::edits(&edits, messages.len())?;
-    // `make_mut` copies a list that is shared: not for nothing.
-    if edits.is_empty() {
-        return Ok(());
-    }
-    let messages = Arc::make_mut(messages);
     for edit in edits {
         match edit {
-            MessageEdit::Append { message } => messages.push(Arc::new(message)),
-            MessageEdit::Insert { index, message } => messages.insert(index, Arc::new(message)),
-            MessageEdit::Replace { index, message } => messages[index] = Arc::new(message),
-            MessageEdit::Remove { start, end } => drop(messages.drain(start..end)),
+            MessageEdit::Append { message } => messages.push(message),
+            MessageEdit::Insert { index, message } => messages.edit().insert(index, Arc::new(message)),
+            MessageEdit::Replace { index, message } => messages.edit()[index] = Arc::new(message),
+            MessageEdit::Remove { start, end } => drop(messages.edit().drain(start..end)),
         }
     }
     Ok(())

@@ -3,8 +3,8 @@
 use std::{ops::ControlFlow, sync::Arc};
 
 use mod_interface::types::{
-    AgentState, ContentBlock, Hook, HookOutcome, Message, NextTurn, RunResult, SessionChange, StopDecision,
-    StopReason, Usage,
+    AgentState, ContentBlock, Conversation, Hook, HookOutcome, NextTurn, RunResult, SessionChange,
+    StopDecision, StopReason, Usage,
 };
 
 use super::{
@@ -61,14 +61,14 @@ pub struct Round<'a> {
 
 impl Round<'_> {
     /// Threads the messages of one model call through every mod. The state keeps its own.
-    pub async fn transform_context(&self, state: &AgentState) -> Arc<Vec<Arc<Message>>> {
+    pub async fn transform_context(&self, state: &AgentState, messages: Conversation) -> Conversation {
         let panel = self.panel(Hook::TransformContext);
-        let see = |messages: &Arc<_>| panel.input(state, Subject::Context(Arc::clone(messages)));
+        let see = |messages: &Conversation| panel.input(state, Subject::Context(Arc::clone(messages)));
         let take = |messages: &mut _, _: &str, outcome| match outcome {
             HookOutcome::TransformContext(edits) => edit_messages(messages, edits),
             other => Err(misplaced(&other)),
         };
-        panel.thread(Arc::clone(&state.messages), see, take).await
+        panel.thread(messages, see, take).await
     }
 
     /// Joins every mod's non-empty text with an empty line, in registration order.

@@ -88,7 +88,7 @@ fn hooks_that_are_ready_never_suspend_the_run() {
     let state = AgentState::new("s1");
     let call = ToolCallInput { id: "1".into(), name: "t".into(), input: Arc::new(json!({})) };
     assert!(round.before_tool_call(&state, &call).now_or_never().is_some());
-    assert!(round.transform_context(&state).now_or_never().is_some());
+    assert!(round.transform_context(&state, state.messages.clone()).now_or_never().is_some());
     assert_eq!(
         round.on_stop(&state, mod_interface::types::StopReason::EndTurn, "".into()).now_or_never(),
         Some(StopDecision::Stop)

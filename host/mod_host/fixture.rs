@@ -5,14 +5,16 @@ use std::{sync::Arc, time::Duration};
 use futures::future::{BoxFuture, ready};
 use mod_interface::{
     abi::{Frame, OwnFrame},
-    types::{CustomMessage, Message, Navigation, SessionInfo, TreeNode},
+    types::{CustomMessage, DeliverAs, Effort, Message, Navigation, SessionInfo, TreeNode},
 };
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Core, ModHostConfig, SessionRecord,
     frame::{ModFrame, Question},
     identity::ModIdentity,
+    live::Live,
 };
 
 /// A core, and frames of one mod of it.
@@ -49,10 +51,26 @@ impl World {
     }
 }
 
-/// A record in which nothing is, and nothing can be written.
+/// A session with a record in which nothing is, and nothing can be written.
 pub(crate) struct NoRecord;
 
 const FULL: &str = "the disk is full";
+
+impl Live for NoRecord {
+    fn queue_message(&self, _: String, _: DeliverAs) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn set_model(&self, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn set_effort(&self, _: Option<Effort>) {}
+
+    fn record(&self) -> &dyn SessionRecord {
+        self
+    }
+}
 
 impl SessionRecord for NoRecord {
     fn append_custom(&self, _: &str, _: &str, _: Value) -> Result<String, String> {
@@ -85,6 +103,10 @@ impl SessionRecord for NoRecord {
 
     fn set_label(&self, _: &str, _: &str) -> Result<(), String> {
         Err(FULL.to_owned())
+    }
+
+    fn compact(&self, _: CancellationToken) -> BoxFuture<'static, Result<(), String>> {
+        Box::pin(ready(Ok(())))
     }
 
     fn navigate(&self, _: Navigation) -> BoxFuture<'static, Result<(), String>> {

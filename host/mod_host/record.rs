@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 use mod_interface::types::{CustomMessage, Message, Navigation, SessionInfo, TreeNode};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     live::Live,
@@ -54,6 +55,14 @@ pub trait SessionRecord: Send + Sync {
     /// # Errors
     /// There is no such node, the name is too long, or it cannot be written.
     fn set_label(&self, target_id: &str, label: &str) -> Result<(), String>;
+
+    /// Compacts the conversation as of its last commit: from the next model call on, its beginning is sent as a
+    /// summary.
+    ///
+    /// # Errors
+    /// There is nothing to compact, it is being done, `cancel` fired, the model gave no summary, or it cannot be
+    /// written.
+    fn compact(&self, cancel: CancellationToken) -> BoxFuture<'static, Result<(), String>>;
 
     /// Goes on behind another node, in the state of the last commit on the way to it.
     ///
@@ -121,6 +130,10 @@ pub(super) fn later(
     args: &str,
 ) -> Result<BoxFuture<'static, Result<Value, String>>, String> {
     match service {
+        "sessions.compact" => {
+            let compacting = session(asker)?.record().compact(asker.cancel());
+            Ok(Box::pin(async move { compacting.await.map(|()| Value::Null) }))
+        }
         "sessions.navigate_tree" => {
             let moving = session(asker)?.record().navigate(parse(service, args)?);
             Ok(Box::pin(async move { moving.await.map(|()| Value::Null) }))
@@ -146,4 +159,56 @@ fn append_message(asker: &Asker, said: CustomMessage) -> Result<Value, String> {
 fn session(asker: &Asker) -> Result<Arc<dyn Live>, String> {
     asker.core.registrations().check_open(&asker.owner).map_err(|refusal| refusal.to_string())?;
     asker.core.orders.session().ok_or_else(|| UNBOUND.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mod_host::fixture::{NoRecord, World};
+
+    const ASKED: [(&str, &str); 7] = [
+        ("session.append", r#"{"customType":"n","data":1}"#),
+        ("session.append_message", r#"{"customType":"n","content":"x"}"#),
+        ("session.entries", r#"{"customType":"n"}"#),
+        ("session.info", "null"),
+        ("sessions.tree", "null"),
+        ("sessions.leaf_id", "null"),
+        ("sessions.set_label", r#"{"targetId":"1","label":"x"}"#),
+    ];
+
+    #[tokio::test]
+    async fn without_a_session_and_for_a_mod_that_did_not_load_all_but_one_question_fails() {
+        let world = World::new();
+        let go = r#"{"targetId":"1"}"#;
+        let bound = || world.now("session.bound", "null");
+        let all = || ASKED.map(|(service, args)| world.now(service, args));
+        let unbound = Err(UNBOUND.to_owned());
+        assert_eq!((bound(), all()), (Ok("false".to_owned()), ASKED.map(|_| unbound.clone())));
+        assert_eq!(world.later("sessions.navigate_tree", go).await, unbound);
+
+        let session: Arc<dyn Live> = Arc::new(NoRecord);
+        world.core.bind(&session);
+        let full = || Err("the disk is full".to_owned());
+        let empty = |text: &str| Ok(text.to_owned());
+        let info = r#"{"firstPrompt":null,"id":"","name":null,"recorded":false}"#;
+        let answers = [full(), full(), empty("[]"), empty(info), empty("[]"), empty("\"\""), full()];
+        assert_eq!((bound(), all()), (Ok("true".to_owned()), answers));
+        assert_eq!(world.later("sessions.navigate_tree", go).await, full());
+
+        world.core.close(&world.owner);
+        assert_eq!(bound(), Ok("false".to_owned()));
+        assert!(all().iter().all(Result::is_err));
+    }
+
+    #[tokio::test]
+    async fn bad_arguments_are_told_by_the_service_that_got_them() {
+        let world = World::new();
+        let told = |service: &str, reason: &str| Err(format!("bad arguments for {service}: {reason}"));
+        let missing = "missing field `customType` at line 1 column 2";
+        assert_eq!(world.now("session.append", "{}"), told("session.append", missing));
+        assert_eq!(world.now("session.entries", "{}"), told("session.entries", missing));
+        let deep = format!(r#"{{"customType":"n","data":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+        let reason = "recursion limit exceeded at line 1 column 152";
+        assert_eq!(world.now("session.append", &deep), told("session.append", reason));
+    }
 }

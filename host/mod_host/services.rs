@@ -63,7 +63,7 @@ impl Asker {
         }
     }
 
-    fn cancel(&self) -> CancellationToken {
+    pub(super) fn cancel(&self) -> CancellationToken {
         self.interruption().unwrap_or_else(|| self.core.shutdown.clone())
     }
 }

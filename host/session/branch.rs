@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, sync::Arc};
 
-use mod_interface::types::{AgentState, Message, MessageSource};
+use mod_interface::types::{AgentState, Message, MessageSource, Seen};
 use serde_json::Value;
 
 use super::entry::Body;
@@ -10,6 +10,8 @@ use super::entry::Body;
 #[derive(Default)]
 pub(super) struct Branch {
     messages: Vec<Arc<Message>>,
+    /// The state's conversation of the last commit, which begins with those messages if it has only grown since.
+    committed: Seen,
     mod_state: Arc<BTreeMap<String, Value>>,
     /// What mods said to the model, and is in no message yet.
     unsaid: Vec<Arc<Message>>,
@@ -29,8 +31,7 @@ pub(super) struct Change<'a> {
 }
 
 impl Branch {
-    /// Compares the record with `state`. Messages are compared by pointer first, which is all that it
-    /// takes for those that nobody touched.
+    /// Compares the record with `state`.
     pub(super) fn change_to<'a>(&self, state: &'a AgentState) -> Change<'a> {
         let keep = self.shared_with(state);
         let (mod_state, removed) = changed_slots(&self.mod_state, &state.mod_state);
@@ -38,8 +39,12 @@ impl Branch {
         Change { keep, rewrites, messages: &state.messages[keep..], mod_state, removed }
     }
 
-    /// How many of the recorded messages `state` begins with.
+    /// How many of the recorded messages `state` begins with. Where a mod changed some, all are compared, by pointer
+    /// first.
     fn shared_with(&self, state: &AgentState) -> usize {
+        if state.messages.grew_from(&self.committed) {
+            return self.messages.len();
+        }
         let pairs = self.messages.iter().zip(state.messages.iter());
         pairs.take_while(|(ours, theirs)| Arc::ptr_eq(ours, theirs) || ours == theirs).count()
     }
@@ -48,6 +53,7 @@ impl Branch {
     pub(super) fn advance(&mut self, keep: usize, state: &AgentState) {
         self.messages.truncate(keep);
         self.messages.extend_from_slice(&state.messages[keep..]);
+        self.committed = state.messages.seen();
         said(&mut self.unsaid, &state.messages[keep..]);
         self.mod_state = Arc::clone(&state.mod_state);
     }
@@ -102,7 +108,7 @@ impl Branch {
     pub(super) fn state(&self, session_id: Arc<str>) -> AgentState {
         AgentState {
             session_id,
-            messages: Arc::new(self.messages.clone()),
+            messages: Arc::new(self.messages.clone()).into(),
             mod_state: Arc::clone(&self.mod_state),
         }
     }

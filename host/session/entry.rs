@@ -35,25 +35,42 @@ impl Header {
 }
 
 /// A line after the first, as it is read.
-#[derive(Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Entry<'a> {
+#[derive(Debug, PartialEq)]
+pub(super) struct Entry {
     /// A number in hex; numbers grow.
-    #[serde(borrow)]
-    pub(super) id: Cow<'a, str>,
+    pub(super) id: String,
     /// The entry that this one follows. None at the start of a branch, and for what is about the session
     /// as a whole.
-    #[serde(borrow)]
-    pub(super) parent_id: Option<Cow<'a, str>>,
+    pub(super) parent_id: Option<String>,
     /// What it says.
-    #[serde(flatten)]
     pub(super) body: Body,
 }
 
-impl Entry<'_> {
-    pub(super) fn into_owned(self) -> Entry<'static> {
-        let owned = |id: Cow<'_, str>| Cow::Owned(id.into_owned());
-        Entry { id: owned(self.id), parent_id: self.parent_id.map(owned), body: self.body }
+/// What every line begins with.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head<'a> {
+    id: String,
+    parent_id: Option<String>,
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    message: Arc<Message>,
+}
+
+impl Entry {
+    /// Reads a line twice, its head and then its body: an enum whose tag stands among its fields is collected before it
+    /// is read, and messages are nearly all of a file.
+    pub(super) fn read(line: &[u8]) -> serde_json::Result<Self> {
+        let Head { id, parent_id, kind } = serde_json::from_slice(line)?;
+        let body = match &*kind {
+            "message" => Body::Message { message: serde_json::from_slice::<Said>(line)?.message },
+            _ => serde_json::from_slice(line)?,
+        };
+        Ok(Self { id, parent_id, body })
     }
 
     pub(super) fn closes_a_turn(&self) -> bool {

@@ -1,7 +1,7 @@
 use std::{
     cmp::Reverse,
     fs,
-    io::ErrorKind,
+    io::{BufRead, BufReader, ErrorKind},
     path::{Path, PathBuf},
 };
 
@@ -73,16 +73,26 @@ fn name_of(path: &Path) -> Option<String> {
     let at = memmem::rfind(&bytes, br#""type":"session_info""#)?;
     let start = bytes[..at].iter().rposition(|byte| *byte == b'\n')? + 1;
     let line = bytes[start..].split(|byte| *byte == b'\n').next()?;
-    match serde_json::from_slice::<Entry<'_>>(line).ok()?.body {
+    match Entry::read(line).ok()?.body {
         Body::SessionInfo { name } => Some(name),
         _ => None,
     }
 }
 
-/// Whether a commit stands in a file. What cannot be read counts: to open it says why.
+/// Whether a commit stands in a file, as in most it does near the start. What cannot be read counts: to open it says why.
 fn has_a_turn(path: &Path) -> bool {
-    // Within a text the quotes would be escaped.
-    crate::files::read(path).map_or(true, |bytes| memmem::find(&bytes, br#""type":"commit""#).is_some())
+    let has = || {
+        let (mut lines, mut line) = (BufReader::new(crate::files::open(path)?), Vec::new());
+        while lines.read_until(b'\n', &mut line)? > 0 {
+            // Within a text the quotes would be escaped.
+            if memmem::find(&line, br#""type":"commit""#).is_some() {
+                return Ok(true);
+            }
+            line.clear();
+        }
+        std::io::Result::Ok(false)
+    };
+    has().unwrap_or(true)
 }
 
 /// The ids and files of the sessions in `folder`, by the time of their start.

@@ -57,10 +57,10 @@ impl<'a, R: BufRead> Reader<'a, R> {
         let (mut tree, mut len) = (Tree::new(session_id), self.read);
         let (mut turn, mut damage, mut bytes) = (Vec::new(), None, Vec::new());
         while self.next(&mut bytes)?.is_some() {
-            let standing = match serde_json::from_slice::<Entry<'_>>(&bytes) {
+            let standing = match Entry::read(&bytes) {
                 Ok(entry) => {
                     let standing = entry.body.standing();
-                    turn.push(entry.into_owned());
+                    turn.push(entry);
                     standing
                 }
                 Err(error) => {

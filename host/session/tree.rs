@@ -48,10 +48,7 @@ impl Tree {
     ///
     /// # Errors
     /// Which of them stands where it cannot, and why.
-    pub(super) fn read(
-        &mut self,
-        entries: impl Iterator<Item = Entry<'static>>,
-    ) -> Result<(), (usize, String)> {
+    pub(super) fn read(&mut self, entries: impl Iterator<Item = Entry>) -> Result<(), (usize, String)> {
         let mut before = None;
         for (index, entry) in entries.enumerate() {
             self.read_one(entry, &mut before).map_err(|reason| (index, reason))?;
@@ -59,7 +56,7 @@ impl Tree {
         Ok(())
     }
 
-    fn read_one(&mut self, entry: Entry<'static>, before: &mut Option<usize>) -> Result<(), String> {
+    fn read_one(&mut self, entry: Entry, before: &mut Option<usize>) -> Result<(), String> {
         let number = entry_number(&entry.id).filter(|number| *number > self.last);
         let number = number.ok_or_else(|| format!("ids are hex numbers that grow, got: {}", entry.id))?;
         let parent = match (entry.body.standing(), entry.parent_id) {

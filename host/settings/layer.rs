@@ -19,6 +19,8 @@ pub struct Layer {
     pub max_turns: Option<NonZeroU32>,
     /// Whether the tool calls of a batch run one after another or at once.
     pub tool_execution: Option<ToolExecution>,
+    /// When a conversation is compacted.
+    pub compaction: Compaction,
 }
 
 /// The key `permissions`.
@@ -82,6 +84,14 @@ pub enum SigningMode {
     Tofu,
     /// Every package must be signed by a known key.
     Require,
+}
+
+/// The key `compaction`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase", expecting = "an object")]
+pub struct Compaction {
+    /// From how many tokens on; 0 is never.
+    pub threshold_tokens: Option<u64>,
 }
 
 /// The key `api`.

@@ -1,6 +1,6 @@
 use std::{num::NonZeroU32, time::Duration};
 
-use super::{Api, Layer, ModLayer, Permissions, Scope, SigningMode, ToolExecution};
+use super::{Api, Compaction, Layer, ModLayer, Permissions, Scope, SigningMode, ToolExecution};
 
 /// How long a hook may take of its own time, unless the settings say otherwise.
 const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -38,6 +38,8 @@ pub struct Settings {
     pub max_turns: Option<NonZeroU32>,
     /// How the tool calls of a batch run.
     pub tool_execution: Option<ToolExecution>,
+    /// From how many tokens on a conversation is compacted; 0 is never, as is none.
+    pub compaction: Compaction,
 }
 
 /// The `mods` settings. They stay apart by scope: a path is relative to its scope's folder, and user
@@ -52,7 +54,8 @@ pub struct Mods {
 
 impl Loaded {
     /// Makes one value of both files. The project wins where both speak. What could make it more
-    /// dangerous counts only if it is `trusted`: its mods, its model, its allow rules and its permission mode.
+    /// dangerous or dearer counts only if it is `trusted`: its mods, its model, how it is called and what it is sent, its
+    /// allow rules and its permission mode.
     /// What makes it safer, its deny rules, always counts.
     pub fn merge(&self, trusted: bool) -> Settings {
         let untrusted = Layer::default();
@@ -72,17 +75,21 @@ impl Loaded {
             },
             max_turns: project.max_turns.or(user.max_turns),
             tool_execution: project.tool_execution.or(user.tool_execution),
+            compaction: Compaction {
+                threshold_tokens: gated.compaction.threshold_tokens.or(user.compaction.threshold_tokens),
+            },
         }
     }
 
     /// The keys that the project sets and that do not count until it is trusted, those about its mods left out.
     pub fn gated(&self) -> Vec<&'static str> {
-        let Layer { model, permissions, api, .. } = &self.project;
+        let Layer { model, permissions, api, compaction, .. } = &self.project;
         let keys = [
             ("model", model.is_some()),
             ("permissions.mode", permissions.mode.is_some()),
             ("permissions.allow", !permissions.allow.is_empty()),
             ("api", *api != Api::default()),
+            ("compaction", *compaction != Compaction::default()),
         ];
         keys.into_iter().filter(|(_, set)| *set).map(|(key, _)| key).collect()
     }
@@ -154,8 +161,8 @@ mod tests {
     #[test]
     fn the_project_wins_over_the_user_key_by_key() {
         let both = loaded(
-            r#"{"model": "a/1", "maxTurns": 5, "api": {"maxAttempts": 2, "baseDelayMs": 10}, "permissions": {"mode": "plan", "allow": ["a"]}}"#,
-            r#"{"model": "b/2", "toolExecution": "parallel", "api": {"baseDelayMs": 20}, "permissions": {"mode": "accept-edits", "allow": ["b"]}}"#,
+            r#"{"model": "a/1", "maxTurns": 5, "compaction": {"thresholdTokens": 9}, "api": {"maxAttempts": 2, "baseDelayMs": 10}, "permissions": {"mode": "plan", "allow": ["a"]}}"#,
+            r#"{"model": "b/2", "toolExecution": "parallel", "api": {"baseDelayMs": 20}, "compaction": {"thresholdTokens": 0}, "permissions": {"mode": "accept-edits", "allow": ["b"]}}"#,
         );
         let expected: Layer = serde_json::from_str(
             r#"{"model": "b/2", "maxTurns": 5, "toolExecution": "parallel", "api": {"maxAttempts": 2, "baseDelayMs": 20}, "permissions": {"mode": "accept-edits", "allow": ["a", "b"]}}"#,
@@ -170,6 +177,7 @@ mod tests {
                 api: expected.api,
                 max_turns: NonZeroU32::new(5),
                 tool_execution: expected.tool_execution,
+                compaction: Compaction { threshold_tokens: Some(0) },
             }
         );
     }
@@ -178,19 +186,19 @@ mod tests {
     fn an_untrusted_project_can_tighten_permissions_and_not_loosen_them() {
         let both = loaded(
             r#"{"permissions": {"mode": "default", "allow": ["a"], "deny": ["c"]}}"#,
-            r#"{"model": "scripted/x", "api": {"maxAttempts": 99}, "permissions": {"mode": "bypass", "allow": ["b"], "deny": ["d"]}, "mods": {"disabled": ["guard"], "paths": ["x"], "hookTimeoutMs": 0}}"#,
+            r#"{"model": "scripted/x", "api": {"maxAttempts": 99}, "compaction": {"thresholdTokens": 1}, "permissions": {"mode": "bypass", "allow": ["b"], "deny": ["d"]}, "mods": {"disabled": ["guard"], "paths": ["x"], "hookTimeoutMs": 0}}"#,
         );
         let untrusted = both.merge(false);
         assert_eq!(
-            (&untrusted.model, &untrusted.api),
-            (&None, &Api::default()),
+            (&untrusted.model, &untrusted.api, &untrusted.compaction),
+            (&None, &Api::default(), &Compaction::default()),
             "a scenario could call tools"
         );
         let expected =
             loaded(r#"{"permissions": {"mode": "default", "allow": ["a"], "deny": ["c", "d"]}}"#, "{}");
         assert_eq!(untrusted.permissions, expected.user.permissions);
         assert_eq!(untrusted.mods, Mods::default());
-        assert_eq!(both.gated(), ["model", "permissions.mode", "permissions.allow", "api"]);
+        assert_eq!(both.gated(), ["model", "permissions.mode", "permissions.allow", "api", "compaction"]);
         assert_eq!(
             both.merge(true).mods,
             Mods { user: ModLayer::default(), project: both.project.mods.clone() }

@@ -19,7 +19,7 @@ mod write;
 pub use edit::{Document, edit};
 pub use error::Error;
 pub use known::KnownMods;
-pub use layer::{Api, Layer, ModLayer, Permissions, Signing, SigningMode, Source, ToolExecution};
+pub use layer::{Api, Compaction, Layer, ModLayer, Permissions, Signing, SigningMode, Source, ToolExecution};
 pub use merge::{Loaded, Mods, Settings};
 pub use places::{Places, Scope};
 pub(crate) use read::nearest;

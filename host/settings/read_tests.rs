@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, fs, num::NonZeroU32};
 use mod_interface::types::PermissionMode;
 
 use super::*;
-use crate::settings::{Api, ModLayer, Permissions, Signing, SigningMode, Source, ToolExecution};
+use crate::settings::{Api, Compaction, ModLayer, Permissions, Signing, SigningMode, Source, ToolExecution};
 
 struct Folder(tempfile::TempDir);
 
@@ -52,6 +52,7 @@ fn every_key_is_read() {
             },
             "api": {"maxAttempts": 3, "baseDelayMs": 7},
             "maxTurns": 9,
+            "compaction": {"thresholdTokens": 4},
             "toolExecution": "parallel" /* and this */
         }"#,
     );
@@ -81,6 +82,7 @@ fn every_key_is_read() {
         api: Api { max_attempts: NonZeroU32::new(3), base_delay_ms: Some(7) },
         max_turns: NonZeroU32::new(9),
         tool_execution: Some(ToolExecution::Parallel),
+        compaction: Compaction { threshold_tokens: Some(4) },
     };
     assert_eq!(folder.read().unwrap(), (expected, Vec::new()));
 }

@@ -27,14 +27,7 @@ use crate::support::{
 };
 
 /// The kinds of features that do not exist yet: a mod may name them, and nothing raises them.
-const KEPT: [&str; 6] = [
-    "tool_hooks",
-    "compaction_start",
-    "compaction_done",
-    "skill_loaded",
-    "session_titled",
-    "config_setting_changed",
-];
+const KEPT: [&str; 4] = ["tool_hooks", "skill_loaded", "session_titled", "config_setting_changed"];
 
 /// Tells how far it is.
 struct Tells(ToolSpec);
@@ -92,6 +85,7 @@ async fn events(
     let mut settings = Settings::default();
     settings.api.max_attempts = NonZeroU32::new(9);
     settings.api.base_delay_ms = Some(1);
+    settings.compaction.threshold_tokens = Some(20_000);
     let told = Arc::<Keeps>::default();
     let builder = Harness::builder()
         .places(folders.places())
@@ -150,8 +144,20 @@ async fn eventful() -> Vec<Told> {
     .await
 }
 
+/// A session of a conversation that is too long.
+async fn compacted(cancel: &CancellationToken) -> Vec<Told> {
+    let call = |id: &str| json!([{ "id": id, "name": "echo", "input": { "text": "x" } }]);
+    let turns = json!([
+        { "text": "x".repeat(400), "tool_calls": call("c1") },
+        { "tool_calls": call("c2"), "usage": { "input_tokens": 50_000 } },
+        { "text": "notes" },
+        { "text": "done" },
+    ]);
+    events(turns, cancel, |builder| builder).await
+}
+
 /// Sessions in which everything happens, each with what stands in its file.
-async fn sessions() -> [(Vec<Told>, &'static str); 5] {
+async fn sessions() -> [(Vec<Told>, &'static str); 6] {
     let (never, interrupted) = (CancellationToken::new(), CancellationToken::new());
     interrupted.cancel();
     let call = json!([{ "tool_calls": [{ "id": "c1", "name": "echo", "input": { "text": "x" } }] }]);
@@ -167,6 +173,7 @@ async fn sessions() -> [(Vec<Told>, &'static str); 5] {
         (events(call.clone(), &never, denied).await, include_str!("catalogue/denied.jsonl")),
         (events(call, &interrupted, |it| it).await, include_str!("catalogue/interrupted.jsonl")),
         (events(broken, &never, |it| it).await, include_str!("catalogue/failed.jsonl")),
+        (compacted(&never).await, include_str!("catalogue/compacted.jsonl")),
     ]
 }
 

@@ -30,11 +30,11 @@ async fn host() -> Host {
 }
 
 async fn stops(host: &Host) {
-    let runner = host.runner();
-    runner
-        .round(host.mods.handlers(), 1)
-        .on_stop(&AgentState::new("s"), StopReason::EndTurn, Arc::from(""))
-        .await;
+    let (runner, state) = (host.runner(), AgentState::new("s"));
+    let round = runner.round(host.mods.handlers(), 1);
+    let asked = round.on_stop(&state, StopReason::EndTurn, Arc::from(""));
+    // What takes longer shows in the time that it took, and does not hang.
+    let _took_too_long = tokio::time::timeout(Duration::from_secs(60), asked).await;
 }
 
 #[tokio::test]

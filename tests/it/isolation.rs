@@ -52,7 +52,9 @@ async fn verdict(round: &Round<'_>, hook: Hook) -> String {
     let mut state = state();
     let call = ToolCallInput { id: "c".into(), name: "t".into(), input: json!({}).into() };
     match hook {
-        Hook::TransformContext => format!("{:?}", round.transform_context(&state).await),
+        Hook::TransformContext => {
+            format!("{:?}", round.transform_context(&state, state.messages.clone()).await)
+        }
         Hook::AppendSystemPrompt => format!("{:?}", round.append_system_prompt(&state).await),
         Hook::BeforeToolCall => format!("{:?}", round.before_tool_call(&state, &call).await),
         Hook::AfterToolCall => format!("{:?}", round.after_tool_call(&state, &call, vec![], false).await),

@@ -20,6 +20,8 @@ mod catalogue;
 #[cfg(target_os = "linux")]
 mod channels;
 #[cfg(target_os = "linux")]
+mod compaction;
+#[cfg(target_os = "linux")]
 mod discovery;
 mod dropped;
 mod embed;
@@ -88,6 +90,10 @@ mod resume;
 mod screen;
 #[cfg(target_os = "linux")]
 mod session_entries;
+#[cfg(target_os = "linux")]
+mod session_faults;
+#[cfg(target_os = "linux")]
+mod session_kills;
 #[cfg(target_os = "linux")]
 mod session_tree;
 #[cfg(target_os = "linux")]

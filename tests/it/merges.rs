@@ -226,6 +226,6 @@ fn check(mods: &[Does], faults: &[Fault], parallel: bool, libraries: &[Libraries
 fn what_real_mods_answer_comes_to_what_the_model_says_and_each_fault_among_it_is_told() {
     let libraries = [TODAY, V1_0_0].map(Libraries::new);
     let config = ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() };
-    let mods = (vec(Does::any(), 0..=8), vec(fault(), 0..6), any::<bool>());
+    let mods = (vec(Does::any(), 0..=8), vec(fault(), 0..32), any::<bool>());
     proptest!(config, |((mods, faults, parallel) in mods)| check(&mods, &faults, parallel, &libraries));
 }

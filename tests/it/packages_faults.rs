@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::support::{
     fixtures,
     packages::{archive, mods, states},
-    run::{Program, Ran, says},
+    run::{Program, Ran, can, says},
     session::Folders,
 };
 
@@ -22,17 +22,6 @@ const INTERRUPTED: &str =
     "error: it was interrupted before anything was changed, run the command again [E_INTERRUPTED]\n";
 /// Every call after which a crash leaves something else on the disk.
 const STEPS: &str = "rename,renameat,renameat2,fsync,unlink,unlinkat,rmdir";
-
-/// Whether a program can be run with these arguments; tells that the test was skipped when not.
-// What somebody who reads the tests' output must know.
-#[allow(clippy::print_stderr)]
-fn can(program: &str, args: &[&str]) -> bool {
-    let can = Command::new(program).args(args).output().is_ok_and(|output| output.status.success());
-    if !can {
-        eprintln!("skipped, because this does not work here: {program} {}", args.join(" "));
-    }
-    can
-}
 
 /// The names in a folder.
 fn names(folder: &Path) -> Vec<String> {

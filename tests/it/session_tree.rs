@@ -44,7 +44,7 @@ async fn decision_33_the_prompt_that_a_command_answers_with_starts_from_where_it
     let desk = Desk::open(&Folders::new(), Recording::InMemory, &["one", "two", "three"]).await;
     desk.ask("go").await;
     assert_eq!(desk.ask("/go-ask ROOT anew").await, "two (1)");
-    assert_eq!(desk.conversation(), ["user[user]: anew", "assistant: two"]);
+    assert_eq!(desk.conversation(), ["user[mod]: anew", "assistant: two"]);
     assert_eq!(desk.ask("on").await, "three (2)");
     desk.close().await;
 }

@@ -8,6 +8,8 @@ pub(crate) mod behaving;
 pub(crate) mod cargo;
 pub(crate) mod cmd;
 #[cfg(target_os = "linux")]
+pub(crate) mod compaction;
+#[cfg(target_os = "linux")]
 pub(crate) mod fixtures;
 #[cfg(target_os = "linux")]
 pub(crate) mod foreign;

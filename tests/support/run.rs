@@ -68,6 +68,17 @@ pub(crate) fn shell(command: &str) -> Value {
     calls("shell_command", json!({ "command": command }))
 }
 
+/// Whether a program can be run with these arguments; tells that the test was skipped when not.
+// What somebody who reads the tests' output must know.
+#[allow(clippy::print_stderr)]
+pub(crate) fn can(program: &str, args: &[&str]) -> bool {
+    let can = Command::new(program).args(args).output().is_ok_and(|output| output.status.success());
+    if !can {
+        eprintln!("skipped, because this does not work here: {program} {}", args.join(" "));
+    }
+    can
+}
+
 impl Folders {
     /// The program in the workspace. Of this process's environment it has the `PATH` alone.
     pub(crate) fn cmd(&self, args: &[&str]) -> Program {

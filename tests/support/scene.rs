@@ -6,7 +6,7 @@ use host::{
     harness::{Harness, Prompted, Recording},
     mod_host::Registered,
     providers::{ModelRequest, ModelStream, Provider, scripted::Scripted},
-    settings::{Settings, ToolExecution},
+    settings::{Compaction, Settings, ToolExecution},
 };
 use mod_interface::types::{AgentEvent, Placement, SessionEndReason};
 use serde_json::{Value, json};
@@ -33,6 +33,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) allow: &'a [&'a str],
     /// Whether the tool calls of a batch run at once.
     pub(crate) parallel: bool,
+    /// From how many tokens on it compacts.
+    pub(crate) compacts_from: Option<u64>,
     /// Whether nobody is at the screen.
     pub(crate) alone: bool,
     pub(crate) record: Recording,
@@ -69,6 +71,7 @@ impl Default for Scene<'_> {
             prompts: &["go"],
             allow: &[],
             parallel: false,
+            compacts_from: None,
             alone: false,
             record: Recording::InMemory,
         }
@@ -123,7 +126,11 @@ impl Scene<'_> {
         let events = Arc::clone(kept);
         let builder = Harness::builder()
             .places(folders.places())
-            .settings(Settings { tool_execution: Some(execution), ..Settings::default() })
+            .settings(Settings {
+                tool_execution: Some(execution),
+                compaction: Compaction { threshold_tokens: self.compacts_from },
+                ..Settings::default()
+            })
             .rules(self.allow.iter().map(ToString::to_string).collect(), Vec::new())
             .provider(Arc::clone(kept) as _)
             .model(Some(scenario.replacen("scripted", Kept::ID, 1)))

@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     agent::{
-        AGENT_TOOL, Agent, AgentConfig, Answer, Ask, BoxError, Commit, LiveMode, MessageQueue, Model,
-        ModelCall, ModelChoice, ModelResponse, NobodyToAsk, Permissions, Question, RunOutcome, SubagentTask,
-        Subagents, ToolExecution, ToolSource, Toolbox, Workspace,
+        AGENT_TOOL, Agent, AgentConfig, Answer, Ask, BoxError, Commit, Compaction, LiveMode, MessageQueue,
+        Model, ModelCall, ModelChoice, ModelResponse, NobodyToAsk, Permissions, Question, RunOutcome,
+        SubagentTask, Subagents, ToolExecution, ToolSource, Toolbox, Workspace,
     },
     events::Emitter,
     tools::{Access, Tool, ToolContext},
@@ -258,6 +258,7 @@ pub(crate) struct Scene {
     pub(crate) parallel: bool,
     pub(crate) cancel: CancellationToken,
     pub(crate) state: AgentState,
+    pub(crate) compaction: Arc<Compaction>,
     subagents: Arc<Subagents>,
 }
 
@@ -288,6 +289,7 @@ impl Scene {
             parallel: false,
             cancel: CancellationToken::new(),
             state: AgentState::new("s1"),
+            compaction: Arc::default(),
             subagents: Arc::default(),
             log,
         }
@@ -346,6 +348,7 @@ impl Scene {
             system_prompt: Arc::new(|_, mode: PermissionMode| format!("base {}", mode.as_str()).into()),
             max_turns: NonZeroU32::new(self.max_turns),
             tool_execution: if self.parallel { ToolExecution::Parallel } else { ToolExecution::Sequential },
+            compaction: Arc::clone(&self.compaction),
         });
         self.subagents.bind(&config, &self.state.session_id);
         (Agent::new(config), commits)

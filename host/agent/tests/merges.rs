@@ -210,7 +210,7 @@ proptest! {
     #[test]
     fn faults_come_to_what_the_same_run_without_them_comes_to_and_each_is_told(
         mods in vec(Does::any(), 0..6),
-        faults in vec(fault(), 1..5),
+        faults in vec(fault(), 1..12),
         parallel in any::<bool>(),
     ) {
         let healthy = |log: &Log| mods.iter().enumerate().map(|(i, does)| a_mod(log, i, *does)).collect();

@@ -1,5 +1,6 @@
 //! An agent driven by a scripted model: what a run tells, asks and leaves behind, line by line.
 
+mod compaction;
 mod diagram;
 pub(crate) mod fakes;
 mod intake;

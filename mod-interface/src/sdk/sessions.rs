@@ -50,6 +50,36 @@ impl Sessions<'_> {
         Ok(serde_json::from_value(leaf)?)
     }
 
+    /// Compacts the conversation: from the next model call on its beginning, as of the last commit, is sent as a summary
+    /// that the session's model makes. The conversation itself stays whole, for mods, for the record and for
+    /// [`Self::navigate_tree`]. Raises `compaction_start`, and `compaction_done` whatever comes of it.
+    ///
+    /// It may be awaited anywhere, in a hook of the run too: that run takes the summary at its next model call. Between
+    /// runs it is committed at once. The mod's time does not run meanwhile.
+    ///
+    /// ```
+    /// # use mod_interface::prelude::*;
+    /// async fn compact(cmd: ModApi) -> Result<()> {
+    ///     let api = cmd.clone();
+    ///     cmd.add_command(Command::new("compact", "Sends a summary of what was said").run(move |_| {
+    ///         let compacting = api.sessions().compact();
+    ///         async move {
+    ///             compacting.await?;
+    ///             Ok(CommandOutcome::message("compacted"))
+    ///         }
+    ///     }))?;
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// There is nothing to compact, it is being done already, it was interrupted, the model gave no summary, it cannot
+    /// be written, no session is bound, or the harness is gone. The conversation is sent as before then.
+    pub fn compact(&self) -> impl Future<Output = Result<()>> + Send + 'static + use<> {
+        let compacting = services::later(self.0.frame(), "sessions.compact", &Value::Null);
+        async move { compacting.await.map(drop) }
+    }
+
     /// Goes on behind another node: what is said next is a branch of its own. The conversation, every mod's
     /// `mod_state`, and what is [kept](super::Session) are then what they were at the last commit on the way to it.
     ///

@@ -131,10 +131,12 @@ impl Round<'_> {
         for handler in self.of(hook) {
             let asked = self.ask(handler, hook, state, subject.clone()).await;
             let Some(HookOutcome::State(patch)) = self.opinion(asked)? else { continue };
-            let edited = edit(hook, &mut state.messages, patch.messages.clone());
+            let mut messages = Arc::clone(&state.messages);
+            let edited = edit(hook, &mut messages, patch.messages.clone());
             if self.opinion(edited.map(Some))?.is_none() {
                 continue;
             }
+            state.messages = messages.into();
             if let Some(value) = &patch.mod_state {
                 state.set_mod_state(&self.core.place.id, value.clone());
             }

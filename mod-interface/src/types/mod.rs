@@ -3,6 +3,7 @@
 //! Nothing here knows of an ABI, a file or a network. Every type is a serde type; on the wire the
 //! names are the specification's (`snake_case` kinds, `camelCase` payload fields).
 
+mod conversation;
 mod event;
 mod hook;
 mod message;
@@ -15,6 +16,7 @@ mod state;
 mod tool;
 mod usage;
 
+pub use conversation::{Conversation, Seen};
 pub use event::{AgentEvent, EventKind, EventPayload, HookPhase, NoticeLevel, RecoveryKind};
 pub use hook::{Hook, HookSet};
 pub use message::{ContentBlock, DeliverAs, ImageSource, Message, MessageError, MessageSource, Role};

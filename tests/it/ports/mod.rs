@@ -13,4 +13,6 @@ mod memory;
 mod prompts;
 mod quality_guards;
 mod tamagotchi;
+mod tools;
+mod trigger_compact;
 mod write_quota;

@@ -75,6 +75,10 @@ impl<'a> Reader<'a> {
         self.mods = self.given.mods.pop_front().ok_or("mods asked for once a round")?;
         self.ask_all(Hook::OnTurnStart)?;
         self.take(&format!("turn_start {turn}"))?;
+        self.compaction()?;
+        if self.stops(&["interrupted"]) {
+            return Ok(false);
+        }
         self.ask_all(Hook::AppendSystemPrompt)?;
         self.ask_all(Hook::TransformContext)?;
         if self.stops(&["interrupted", "error"]) {
@@ -100,6 +104,16 @@ impl<'a> Reader<'a> {
             self.take("commit")?;
         }
         self.goes_on(turn, !calls.is_empty(), denied)
+    }
+
+    /// Reads that the conversation was compacted, or that this failed.
+    fn compaction(&mut self) -> Read {
+        if self.is("compaction_start") {
+            self.at += 1;
+            self.take("compaction_done")?;
+            self.at += usize::from(self.is("notice the conversation is sent as it"));
+        }
+        Ok(())
     }
 
     /// Whether the run goes on behind a turn that is committed.
@@ -304,7 +318,9 @@ impl<'a> Reader<'a> {
 
     fn is_progress_of(&self, ids: &[&str]) -> bool {
         let kinds = ["tool_update", "subagent_start", "subagent_progress", "subagent_stop"];
-        ids.iter().any(|id| kinds.iter().any(|kind| self.is(&format!("{kind} {id}"))))
+        // A tool may ask for one.
+        ["compaction_start", "compaction_done"].iter().any(|kind| self.is(kind))
+            || ids.iter().any(|id| kinds.iter().any(|kind| self.is(&format!("{kind} {id}"))))
     }
 
     /// Whether the run ends at this line, with one of `reasons`.
