@@ -54,7 +54,9 @@ async fn main() -> std::result::Result<(), Box<dyn Error>> {
         .await?;
     // A mod that does not load is no failure of the start: whoever embeds decides.
     harness.warnings().iter().for_each(|warning| println!("{warning}"));
-    for (loaded, registered) in harness.mods().mods() {
+    // First-party mods are there too, and have none.
+    let mods = harness.mods().mods().into_iter().filter(|(_, registered)| !registered.hooks.is_empty());
+    for (loaded, registered) in mods {
         println!("{} {}, hooks: {:?}", loaded.name, loaded.version, registered.hooks);
     }
     for prompt in ["Close #7", "Write that down"] {

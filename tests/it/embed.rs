@@ -12,10 +12,7 @@ fn a_program_embeds_an_agent_with_a_tool_mods_answers_and_an_ear_of_its_own() {
     assert_eq!((&*said, &*errors, ran.status.success()), (TOLD, "", true));
 }
 
-const TOLD: &str = r#"provider-openai 0.1.0, hooks: []
-provider-anthropic 0.1.0, hooks: []
-titling 0.1.0, hooks: []
-shorthand 0.1.0, hooks: ["transformInput"]
+const TOLD: &str = r#"shorthand 0.1.0, hooks: ["transformInput"]
 block-dangerous-commands 1.0.0, hooks: ["beforeToolCall"]
 > Close #7
 tool_queued: ticket
