@@ -143,8 +143,10 @@ impl Ask for EchoesOnly {
 
 /// The ear. It is told everything, in the order in which it happens; what it says is what it wants to say.
 fn tell(event: &AgentEvent) {
-    if let Some(tool) = event.payload.tool_name() {
-        println!("{}: {tool}", event.payload.kind().as_str());
+    let kind = event.payload.kind();
+    // How much of its output a tool tells while it runs is a matter of time.
+    if let Some(tool) = event.payload.tool_name().filter(|_| kind != EventKind::ToolUpdate) {
+        println!("{}: {tool}", kind.as_str());
     } else if let EventPayload::Notice { message, .. } = &event.payload {
         println!("notice: {message}");
     }

@@ -13,8 +13,8 @@ use crate::{
 
 /// What mods can change of a session. It does not hold the mods: they hold it.
 pub(super) struct LiveSession {
-    model: Arc<dyn Model>,
-    choice: Arc<ModelChoice>,
+    pub(super) model: Arc<dyn Model>,
+    pub(super) choice: Arc<ModelChoice>,
     queue: Arc<MessageQueue>,
     compaction: Arc<Compaction>,
     emitter: Emitter,

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use futures::future::{BoxFuture, ready};
+use futures::future::BoxFuture;
 use mod_interface::types::{CustomMessage, Message, Navigation, SessionInfo, TreeNode};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::live::LiveSession;
-use crate::mod_host::SessionRecord;
+use crate::{agent, mod_host::SessionRecord, session::Session};
 
 impl SessionRecord for LiveSession {
     fn append_custom(&self, owner: &str, custom_type: &str, data: Value) -> Result<String, String> {
@@ -48,15 +48,36 @@ impl SessionRecord for LiveSession {
         Self::compact(self, cancel)
     }
 
-    fn navigate(&self, navigation: Navigation) -> BoxFuture<'static, Result<(), String>> {
-        if navigation.summarize {
-            return Box::pin(ready(Err(
-                "this host cannot summarize a branch that is left yet; navigate without summarize".to_owned(),
-            )));
-        }
-        let store = Arc::clone(&self.store);
-        Box::pin(store.change(move |session| session.navigate(&navigation.target_id)))
+    fn navigate(
+        &self,
+        navigation: Navigation,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<(), String>> {
+        let Self { model, choice, store, .. } = self;
+        let (model, (name, _), store) = (Arc::clone(model), choice.get(), Arc::clone(store));
+        Box::pin(async move {
+            let Navigation { target_id, summarize, custom_instructions } = navigation;
+            if !summarize {
+                return store.change(move |session| session.navigate(&target_id)).await;
+            }
+            let look = |session: &mut Session| Ok((session.leaf_id(), session.left_behind(&target_id)?));
+            let (leaf, left) = store.idle(look)?;
+            if left.is_empty() {
+                return store.change(move |session| session.navigate(&target_id)).await;
+            }
+            let made = agent::summarize(&*model, name, &left, custom_instructions.as_deref(), &cancel).await;
+            let notes = made.map_err(|error| error.to_string())?.text;
+            store.change(move |session| session.navigate_with(&target_id, &leaf, notes_message(&notes))).await
+        })
     }
+}
+
+/// What the model reads of a branch that was left.
+fn notes_message(notes: &str) -> Message {
+    Message::from_mod(format!(
+        "The conversation went back to this point. These are notes on what was said and done meanwhile; files may be as \
+         they were left then.\n\n{notes}"
+    ))
 }
 
 fn told(error: crate::session::Error) -> String {

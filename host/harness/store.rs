@@ -32,6 +32,11 @@ struct Held {
 }
 
 impl Held {
+    /// The session, where no run holds it.
+    fn idle(&mut self) -> Result<&mut Session, String> {
+        if self.running { Err(RUNNING.to_owned()) } else { Ok(&mut self.session) }
+    }
+
     /// `state`, or where the session went since that was taken.
     fn current(&mut self, state: AgentState) -> AgentState {
         if std::mem::take(&mut self.moved) { self.session.state() } else { state }
@@ -78,6 +83,14 @@ impl Store {
         (held.current(state), Running(Arc::clone(self)))
     }
 
+    /// Looks at the session for who wants to move it.
+    ///
+    /// # Errors
+    /// A run goes on, or what `look` says.
+    pub(super) fn idle<T>(&self, look: impl FnOnce(&mut Session) -> session::Result<T>) -> Result<T, String> {
+        look(self.held().idle()?).map_err(|error| error.to_string())
+    }
+
     /// Changes where the session goes on, or what was said there; the next run begins from that.
     ///
     /// # Errors
@@ -90,11 +103,9 @@ impl Store {
         let changed = spawn_blocking(move || {
             let _done = done;
             let mut held = self.held();
-            if held.running {
-                return Err(RUNNING.to_owned());
-            }
-            let changed = change(&mut held.session).map_err(|error| error.to_string());
-            held.moved = true;
+            let changed = held.idle().and_then(|session| change(session).map_err(|error| error.to_string()));
+            // Also where it went only a part of the way.
+            held.moved |= !held.running;
             changed
         });
         changed.await.map_err(|error| error.to_string())?

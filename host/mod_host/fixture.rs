@@ -109,7 +109,7 @@ impl SessionRecord for NoRecord {
         Box::pin(ready(Ok(())))
     }
 
-    fn navigate(&self, _: Navigation) -> BoxFuture<'static, Result<(), String>> {
+    fn navigate(&self, _: Navigation, _: CancellationToken) -> BoxFuture<'static, Result<(), String>> {
         Box::pin(ready(Err(FULL.to_owned())))
     }
 }

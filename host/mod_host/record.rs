@@ -68,7 +68,11 @@ pub trait SessionRecord: Send + Sync {
     ///
     /// # Errors
     /// A run goes on, there is no such node, or it cannot be written. Nothing has changed then.
-    fn navigate(&self, navigation: Navigation) -> BoxFuture<'static, Result<(), String>>;
+    fn navigate(
+        &self,
+        navigation: Navigation,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<(), String>>;
 }
 
 #[derive(Deserialize)]
@@ -135,7 +139,7 @@ pub(super) fn later(
             Ok(Box::pin(async move { compacting.await.map(|()| Value::Null) }))
         }
         "sessions.navigate_tree" => {
-            let moving = session(asker)?.record().navigate(parse(service, args)?);
+            let moving = session(asker)?.record().navigate(parse(service, args)?, asker.cancel());
             Ok(Box::pin(async move { moving.await.map(|()| Value::Null) }))
         }
         _ => Err(unknown(service)),

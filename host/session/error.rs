@@ -67,6 +67,9 @@ pub enum Error {
         /// What it has.
         got: usize,
     },
+    /// It is not where it was.
+    #[error("the session went on meanwhile, and stays where it is; ask again")]
+    WentOn,
     /// Mods say more to the model than it could be sent.
     #[error("too many messages of mods wait for the next turn, this one is dropped; at most: {0}")]
     ManyUnsaid(usize),

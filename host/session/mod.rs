@@ -141,6 +141,21 @@ impl Session {
         Ok(())
     }
 
+    /// Goes on behind the node `target_id`, with a message that says what is left behind `leaf`.
+    ///
+    /// # Errors
+    /// The session is not at `leaf` any more, there is no such node, or it cannot be written. Nothing has changed
+    /// then; where the message alone cannot be written, it has gone there without.
+    pub fn navigate_with(&mut self, target_id: &str, leaf: &str, message: Message) -> Result<()> {
+        if self.leaf_id() != leaf {
+            return Err(Error::WentOn);
+        }
+        self.navigate(target_id)?;
+        let mut state = self.state();
+        state.push(message);
+        self.commit(&state)
+    }
+
     /// What was said on the branch of the leaf, and was not yet at `target_id`.
     ///
     /// # Errors

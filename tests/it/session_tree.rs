@@ -49,6 +49,39 @@ async fn decision_33_the_prompt_that_a_command_answers_with_starts_from_where_it
     desk.close().await;
 }
 
+#[tokio::test]
+async fn with_summarize_the_new_branch_begins_with_notes_of_the_model_on_what_is_left_behind() {
+    let folders = Folders::new();
+    let turns = json!([
+        { "text": "one" },
+        { "text": "two" },
+        { "text": "They tried b.", "expect": { "messages_count": 1, "last_user_contains": "USER: on\nAGENT: two\n" } },
+        { "text": "three" },
+        { "text": "", "expect": { "last_user_contains": "Look at this too: the names" } },
+    ]);
+    let desk = Desk::with(&folders, Recording::New, &[], |builder| {
+        builder.model(Some(folders.scenario(&json!({ "turns": turns }))))
+    })
+    .await;
+    desk.ask("go").await;
+    let first = desk.ask("/leaf").await;
+    assert_eq!(desk.ask("on").await, "two (2)");
+    assert_eq!(desk.ask(&format!("/go-noting {first}")).await, "gone");
+    assert_eq!(desk.ask("instead").await, "three (2)");
+    let notes = "user[mod]: The conversation went back to this point. These are notes on what was said and done meanwhile; files \
+                 may be as they were left then.\n\nThey tried b.";
+    let said = ["user[user]: go", "assistant: one", notes, "user[user]: instead", "assistant: three"];
+    assert_eq!(desk.conversation(), said);
+    // A model that gives none leaves all as it was, and where nothing is left behind none is asked for.
+    let leaf = desk.ask("/leaf").await;
+    let failed = "error: the model MODEL gave no summary: its answer has no text (end_turn)";
+    let asked = desk.ask(&format!("/go-noting {first} the names")).await;
+    assert_eq!(asked.replace(&folders.scenario(&json!({ "turns": turns })), "MODEL"), failed);
+    assert_eq!(desk.ask("/leaf").await, leaf);
+    assert_eq!(desk.ask(&format!("/go-noting {leaf}")).await, "gone");
+    desk.close().await;
+}
+
 /// Goes to the root from a hook of every round, and once from a task of its own when a run has ended.
 async fn restless(cmd: ModApi) -> Result<()> {
     let api = cmd.clone();

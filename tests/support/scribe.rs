@@ -53,8 +53,22 @@ pub(crate) async fn scribe(cmd: ModApi) -> Result<()> {
     Ok(())
 }
 
-const WHAT: [&str; 13] =
-    ["keep", "kept", "say", "show", "fold", "leave", "tree", "leaf", "go", "go-ask", "label", "name", "info"];
+const WHAT: [&str; 14] = [
+    "keep",
+    "kept",
+    "say",
+    "show",
+    "fold",
+    "leave",
+    "tree",
+    "leaf",
+    "go",
+    "go-noting",
+    "go-ask",
+    "label",
+    "name",
+    "info",
+];
 
 async fn act(cmd: &ModApi, what: &str, args: &str, next: &Next) -> Result<CommandOutcome> {
     let (first, rest) = args.split_once(' ').unwrap_or((args, ""));
@@ -85,6 +99,12 @@ async fn act(cmd: &ModApi, what: &str, args: &str, next: &Next) -> Result<Comman
         "leaf" => cmd.sessions().leaf_id()?,
         "go" => {
             cmd.sessions().navigate_tree(target(cmd, first)?).await?;
+            "gone".to_owned()
+        }
+        "go-noting" => {
+            let target = target(cmd, first)?.summarize();
+            let target = if rest.is_empty() { target } else { target.custom_instructions(rest) };
+            cmd.sessions().navigate_tree(target).await?;
             "gone".to_owned()
         }
         "go-ask" => {

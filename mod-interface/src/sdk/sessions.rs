@@ -83,6 +83,9 @@ impl Sessions<'_> {
     /// Goes on behind another node: what is said next is a branch of its own. The conversation, every mod's
     /// `mod_state`, and what is [kept](super::Session) are then what they were at the last commit on the way to it.
     ///
+    /// With [`Navigation::summarize`] the new branch begins with a message that says what is left behind, notes that the
+    /// session's model makes; where nothing was said since, there is none. The mod's time does not run meanwhile.
+    ///
     /// It is for between runs: for a command, an event, or a thread of the mod's own. The next prompt starts from
     /// there; the prompt that a command answers with does so too.
     ///
@@ -106,8 +109,8 @@ impl Sessions<'_> {
     /// ```
     ///
     /// # Errors
-    /// A run goes on, there is no such node, it cannot be written, no session is bound, or the harness is gone.
-    /// Nothing has changed then.
+    /// A run goes on, there is no such node, the model gave no summary, the session went on while it did, it was
+    /// interrupted, it cannot be written, no session is bound, or the harness is gone. Nothing has changed then.
     pub fn navigate_tree(
         &self,
         navigation: Navigation,
