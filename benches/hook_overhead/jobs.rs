@@ -19,7 +19,7 @@ use mod_interface::types::{
 };
 use overhead::{NEVER, SAID, Shell, pending_for};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::ways::Form;
@@ -112,17 +112,11 @@ impl Job {
 
     /// What it is asked in a conversation of so many messages.
     pub(crate) fn input(&self, messages: usize) -> Arc<HookInput> {
-        let mut state = AgentState::new("bench");
-        let message = Arc::new(Message::user("a message of some length, as they are"));
-        (0..messages).for_each(|_| state.push(Arc::clone(&message)));
+        let state = conversation(messages);
         let subject = match self.hook {
             Hook::TransformContext => Subject::Context(Arc::clone(&state.messages)),
             Hook::OnTurnEnd => Subject::TurnEnd { had_tool_calls: true, usage: Usage::default() },
-            _ => Subject::ToolCall(ToolCallInput {
-                id: "call_1".into(),
-                name: "shell_command".into(),
-                input: Arc::new(shell()),
-            }),
+            _ => Subject::ToolCall(shell_command()),
         };
         Arc::new(HookInput {
             hook: self.hook,
@@ -134,13 +128,22 @@ impl Job {
     }
 }
 
-/// 200 bytes of JSON.
-fn shell() -> Value {
-    json!({
+/// The state of a conversation of so many messages.
+pub(crate) fn conversation(messages: usize) -> AgentState {
+    let mut state = AgentState::new("bench");
+    let message = Arc::new(Message::user("a message of some length, as they are"));
+    (0..messages).for_each(|_| state.push(Arc::clone(&message)));
+    state
+}
+
+/// A call with 200 bytes of JSON.
+pub(crate) fn shell_command() -> ToolCallInput {
+    let input = json!({
         "command": "cargo test --workspace --all-features -- --nocapture --test-threads=1 | tee target/tests.log",
         "description": "Runs all the tests of the workspace in order",
         "timeout_ms": 600_000,
-    })
+    });
+    ToolCallInput { id: "call_1".into(), name: "shell_command".into(), input: Arc::new(input) }
 }
 
 /// The least that a call can be that others may make at the same time: an indirect call, and an atomic that nobody

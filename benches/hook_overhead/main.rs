@@ -10,6 +10,7 @@
 
 mod bench;
 mod chart;
+mod each;
 mod jobs;
 mod pipes;
 mod promises;
@@ -19,18 +20,20 @@ mod ways;
 use std::{process::ExitCode, time::Duration};
 
 use criterion::Criterion;
+use host::hooks::Mods;
+use mod_interface::types::Hook;
 use tokio::runtime::Runtime;
 
 use self::{
     bench::{Bench, Kind},
     jobs::{Job, jobs},
-    promises::{LACK_IT, LACKING, NO_MODS, NOBODY, OBSERVED, ONE, RUNTIME},
+    promises::{FEW, HAS_IT, LACK_IT, MANY, NO_MODS, NOBODY, OBSERVED, ONE, RUNTIME, in_a_run},
     table::Table,
-    ways::{Form, emit, in_a_run},
+    ways::{Form, emit},
 };
 
 /// How many messages the conversation has.
-const MESSAGES: [usize; 3] = [10, 1_000, 100_000];
+const MESSAGES: [usize; 3] = [FEW, 1_000, MANY];
 const FORMS: [Form; 4] = [Form::Sync, Form::Ready, Form::Pending, Form::Waiting];
 /// How many mods have the hook.
 const MODS: [usize; 3] = [1, 10, 50];
@@ -105,7 +108,7 @@ fn measure(criterion: &mut Criterion, table: &mut Table) -> std::io::Result<()> 
     let _timers = runtime.enter();
     let jobs = jobs();
     let [first, ..] = &jobs;
-    lacking(criterion, table, &runtime, first);
+    each_hook(criterion, table, &runtime, first);
     observed(criterion, table, &runtime, first);
     own_runtime(criterion, table, &runtime, first);
     for job in &jobs {
@@ -136,14 +139,22 @@ fn all_ways(mut bench: Bench<'_>, runtime: &Runtime) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What a hook costs that no mod has.
-fn lacking(criterion: &mut Criterion, table: &mut Table, runtime: &Runtime, job: &Job) {
-    let mut bench = Bench::named(criterion, table, job, MESSAGES[0], LACKING.to_owned());
-    bench.boxed(Form::Ready);
-    for (way, mods) in [(NO_MODS, 0), (LACK_IT, 50)] {
-        bench.way(way, in_a_run(&ways::mods(runtime, "turn", Form::Sync, mods), job.input(MESSAGES[0])));
+/// What each hook costs in a run, where a mod has it, and where none does.
+fn each_hook(criterion: &mut Criterion, table: &mut Table, runtime: &Runtime, job: &Job) {
+    for hook in Hook::ALL {
+        let another = if hook == Hook::OnTurnEnd { "name" } else { "turn" };
+        for messages in [FEW, MANY] {
+            let mut bench = Bench::named(criterion, table, job, messages, in_a_run(hook, messages));
+            bench.boxed(Form::Ready);
+            for (way, job, mods) in [(NO_MODS, "each", 0), (LACK_IT, another, 50), (HAS_IT, "each", 1)] {
+                let host = ways::mods(runtime, job, Form::Sync, mods);
+                let has = usize::from(way == HAS_IT);
+                assert_eq!(host.handlers().of(hook).len(), has, "{way}: {hook}");
+                bench.way(way, each::in_a_run(&host, hook, messages));
+            }
+            bench.finish();
+        }
     }
-    bench.finish();
 }
 
 /// What a runtime of the mod's own costs.

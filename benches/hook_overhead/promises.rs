@@ -1,14 +1,16 @@
 //! What is promised of the table, as ratios of one run.
 
+use mod_interface::types::Hook;
+
 /// The job that something is promised of.
 pub(crate) const NAME: &str = "before_tool_call, tool name";
 /// What a mod of each form is compared with.
 pub(crate) const BOXED: &str = "c boxed future";
 pub(crate) const BOXED_PENDING: &str = "c boxed future, pending";
-/// A hook that no mod has, in a run.
-pub(crate) const LACKING: &str = "before_tool_call in a run, no mod has it";
+/// How many mods have a hook that is asked in a run.
 pub(crate) const NO_MODS: &str = "no mods";
 pub(crate) const LACK_IT: &str = "50 mods that lack it";
+pub(crate) const HAS_IT: &str = "a mod that has it";
 /// A mod that has a runtime of its own, and one that has none.
 pub(crate) const RUNTIME: &str = "before_tool_call, tool name, a runtime of the mod's own";
 /// The job that looks at one message.
@@ -18,15 +20,15 @@ pub(crate) const OBSERVED: &str = "text_delta";
 pub(crate) const NOBODY: &str = "nobody observes";
 pub(crate) const ONE: &str = "an observer";
 
-const FEW: usize = 10;
-const MANY: usize = 100_000;
+pub(crate) const FEW: usize = 10;
+pub(crate) const MANY: usize = 100_000;
 /// How often its boxed future a look at a tool's name takes at most, by the form of the hook.
 const BY_BOXED: [(&str, &str, f64); 3] =
     [("sync", BOXED, 1.7), ("ready", BOXED, 2.0), ("pending", BOXED_PENDING, 3.3)];
 /// How often it takes with many messages what it takes with few.
 const BY_FEW: f64 = 1.1;
 /// How often the boxed future an observer takes at most.
-const OBSERVER: f64 = 5.0;
+const OBSERVER: f64 = 4.0;
 /// How often the boxed future a runtime of the mod's own takes at most.
 const BY_NO_RUNTIME: f64 = 12.0;
 /// How many nanoseconds a hook takes at most that looks at one of many messages.
@@ -66,6 +68,11 @@ pub(crate) fn group(job: &str, messages: usize, mods: usize) -> String {
     format!("{job}, {messages} messages{mods}")
 }
 
+/// The name of the group of a hook that is asked in a run.
+pub(crate) fn in_a_run(hook: Hook, messages: usize) -> String {
+    format!("{hook} in a run, {messages} messages")
+}
+
 /// All that is promised, of the medians by group and row.
 pub(crate) fn promises(median: impl Fn(&str, &str) -> Option<f64>) -> Vec<Promise> {
     let (few, many) = (group(NAME, FEW, 1), group(NAME, MANY, 1));
@@ -84,8 +91,13 @@ pub(crate) fn promises(median: impl Fn(&str, &str) -> Option<f64>) -> Vec<Promis
             promise(what, median(&many, &way), median(&few, &way), BY_FEW);
         }
     }
-    let lacking = |row| median(LACKING, row);
-    promise(format!("{LACKING}, {LACK_IT} by {NO_MODS}"), lacking(LACK_IT), lacking(NO_MODS), BY_NO_MODS);
+    for hook in Hook::ALL {
+        let (few, many) = (in_a_run(hook, FEW), in_a_run(hook, MANY));
+        let what = format!("{few}, {LACK_IT} by {NO_MODS}");
+        promise(what, median(&few, LACK_IT), median(&few, NO_MODS), BY_NO_MODS);
+        let what = format!("{hook} in a run, {HAS_IT}, {MANY} messages by {FEW}");
+        promise(what, median(&many, HAS_IT), median(&few, HAS_IT), BY_FEW);
+    }
     let more = |group: &str, with: &str, without: &str| Some(median(group, with)? - median(group, without)?);
     let observer = more(OBSERVED, ONE, NOBODY);
     promise(format!("{OBSERVED}, {ONE}, by the boxed future"), observer, median(OBSERVED, BOXED), OBSERVER);

@@ -13,11 +13,11 @@ use std::{
 
 use host::{
     events::Emitter,
-    hooks::{HookAnswer, HookHandler, HookInput, HookRunner, Mods, Subject},
+    hooks::{HookAnswer, HookHandler, HookInput},
     mod_host::{Code, ModHost, ModHostConfig, Origin, Plan, Planned},
 };
 
-use mod_interface::types::{EventPayload, Hook};
+use mod_interface::types::EventPayload;
 use tokio::runtime::Runtime;
 
 /// What kind of closure the hook is.
@@ -70,18 +70,6 @@ pub(crate) async fn load(code: Code, job: &str, form: Form, times: usize) -> Mod
 /// A host with the library, which registers that job so many times.
 pub(crate) fn mods(runtime: &Runtime, job: &str, form: Form, times: usize) -> ModHost {
     runtime.block_on(load(library("overhead"), job, form, times))
-}
-
-/// `before_tool_call` as a run has it: with all that belongs to a round.
-pub(crate) fn in_a_run(host: &ModHost, input: Arc<HookInput>) -> impl Fn() + use<> {
-    let handlers = host.handlers();
-    assert!(handlers.of(Hook::BeforeToolCall).is_empty(), "no mod has the hook");
-    let runner = HookRunner::new(Arc::clone(&input.scope));
-    move || {
-        let Subject::ToolCall(call) = &input.subject else { return };
-        let round = runner.round(Arc::clone(&handlers), 1);
-        look_at(&finish(round.before_tool_call(black_box(&input.state), call)));
-    }
 }
 
 /// Raises the event that comes most often.

@@ -8,6 +8,8 @@
 // What a benchmark is for.
 #![allow(clippy::print_stdout)]
 
+#[path = "../hook_overhead/each.rs"]
+mod each;
 #[path = "../hook_overhead/jobs.rs"]
 #[allow(dead_code, reason = "one of the jobs is counted: nobody asks for its name")]
 mod jobs;

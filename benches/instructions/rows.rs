@@ -3,10 +3,12 @@
 use std::{hint::black_box, io};
 
 use host::hooks::Mods;
+use mod_interface::types::Hook;
 
 use super::{
+    each::in_a_run,
     jobs::{Boxed, Job, Plain, floor, jobs},
-    ways::{Form, ask, emit, finish, in_a_run, look_at, mods},
+    ways::{Form, ask, emit, finish, look_at, mods},
 };
 
 /// How many messages the conversation has.
@@ -71,7 +73,7 @@ pub(crate) fn run(row: &Row, times: u64) -> io::Result<()> {
         }
         What::Lacking(count) => {
             let host = mods(&runtime, "turn", Form::Sync, count);
-            let once = in_a_run(&host, job.input(MESSAGES));
+            let mut once = in_a_run(&host, Hook::BeforeToolCall, MESSAGES);
             (0..times).for_each(|_| once());
         }
         What::Observed(count) => {

@@ -1,7 +1,7 @@
 //! The jobs that `benches/hook_overhead` measures, by the option `overhead.job`; without one it looks at a tool's
 //! name. By `overhead.form` each is a plain closure (`sync`), one that is ready at once (`ready`), or one that is
 //! pending at its first poll (`pending`) or at its first two (`waiting`). It is registered as often as `overhead.times`
-//! says. The job `observe` is no hook's: it hears `text_delta`.
+//! says. The job `observe` is no hook's: it hears `text_delta`. The job `each` has no opinion at any hook.
 use std::{
     future::poll_fn,
     hint::black_box,
@@ -62,6 +62,7 @@ macro_rules! in_form {
 
 fn hooks(job: &str, form: &str) -> Hooks {
     match job {
+        "each" => at_each(),
         "typed" => in_form!(form, before_tool_call, before_tool_call_sync, typed),
         "rewrite" => in_form!(form, before_tool_call, before_tool_call_sync, rewrite),
         "last message" => in_form!(form, transform_context, transform_context_sync, last_message),
@@ -70,6 +71,23 @@ fn hooks(job: &str, form: &str) -> Hooks {
         "state" => in_form!(form, on_turn_end, on_turn_end_sync, state),
         _ => in_form!(form, before_tool_call, before_tool_call_sync, name),
     }
+}
+
+fn at_each() -> Hooks {
+    Hooks::new()
+        .transform_context_sync(|_, _| Ok(Vec::new()))
+        .append_system_prompt_sync(|_, _| Ok(None))
+        .before_tool_call_sync(|_, _| Ok(None))
+        .after_tool_call_sync(|_, _| Ok(None))
+        .on_turn_start_sync(|_, _| Ok(StatePatch::default()))
+        .on_turn_end_sync(|_, _| Ok(StatePatch::default()))
+        .should_stop_after_turn_sync(|_, _| Ok(false))
+        .prepare_next_turn_sync(|_, _| Ok(None))
+        .on_run_end_sync(|_, _| Ok(()))
+        .on_stop_sync(|_, _| Ok(StopDecision::Stop))
+        .transform_input_sync(|_, _| Ok(TransformInput::Continue))
+        .on_session_start_sync(|_, _| Ok(()))
+        .on_session_end_sync(|_, _| Ok(()))
 }
 
 fn name(call: &ToolCall) -> Result<Option<BeforeToolCall>> {
