@@ -109,7 +109,7 @@ fn a_name_that_models_do_not_accept_is_refused() {
 }
 
 #[test]
-fn a_schema_that_is_none_is_refused_with_the_reason() {
+fn decision_29_a_schema_that_is_none_is_refused_with_the_reason() {
     let cases = [
         (json!(null), "its type must be \"object\", got: none"),
         (json!({}), "its type must be \"object\", got: none"),

@@ -4,6 +4,7 @@
 //! A rule is a function from sources to the lines that break it. Each has a test on the sources as they are,
 //! and one on a source that breaks it.
 
+mod contract;
 mod documents;
 mod layers;
 mod manifests;
