@@ -17,7 +17,7 @@ use mod_interface::prelude::*;
 mod_interface::export_mod!(behaving);
 
 async fn behaving(cmd: ModApi) -> Result<()> {
-    let does = cmd.get_flag("does")?.unwrap_or_default();
+    let does: String = cmd.get_flag("does")?.unwrap_or_default();
     for what in does.split(',').filter(|what| !what.is_empty()) {
         let me = cmd.name().chars().last().map(String::from).unwrap_or_default();
         let hooks = tools::hooks(&me, what).or_else(|| turns::hooks(&me, what));

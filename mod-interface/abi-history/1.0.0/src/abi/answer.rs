@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{Answer, Flags};
 use crate::types::{
-    AfterToolCall, BeforeToolCall, CommandOutcome, Hook, HookOutcome, MessageEdit, NextTurn, StatePatch,
-    StopDecision, ToolOutput, TransformInput,
+    AfterToolCall, BeforeToolCall, CommandOutcome, Hook, HookOutcome, MessageEdit, ModelOutcome, NextTurn,
+    StatePatch, StopDecision, ToolOutput, TransformInput,
 };
 
 /// The most bytes of one text of an answer that the host reads.
@@ -177,6 +177,12 @@ impl Encode for ToolOutput {
     }
 }
 
+impl Encode for ModelOutcome {
+    fn encode(self) -> Answer {
+        Answer::some(0).with_json(Some(&self))
+    }
+}
+
 impl Encode for CommandOutcome {
     fn encode(self) -> Answer {
         match self {
@@ -241,6 +247,14 @@ pub fn decode_outcome(hook: Hook, answer: &Answer) -> Result<Option<HookOutcome>
 /// As for [`decode_outcome`].
 pub fn decode_tool(answer: &Answer) -> Result<ToolOutput, String> {
     Ok(ToolOutput { content: answer.json()?.unwrap_or_default(), is_error: answer.has(Flags::IS_ERROR) })
+}
+
+/// Reads the answer of a provider; `None` where it says nothing of how it ended.
+///
+/// # Errors
+/// As for [`decode_outcome`].
+pub fn decode_model(answer: &Answer) -> Result<Option<ModelOutcome>, String> {
+    answer.json()
 }
 
 /// Reads the answer of a command.

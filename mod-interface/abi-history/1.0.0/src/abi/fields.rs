@@ -38,7 +38,7 @@ fields! {
         Prompt = 8,
         /// The text of the last assistant message.
         LastAssistantText = 9,
-        /// Why the run ends, why the session changes: a wire name.
+        /// Why the run ends, why the session changes: a wire name. What a provider shall do: `prepare`, `stream`.
         Reason = 10,
         /// The kind of an event: a wire name; the channel of a message between mods.
         EventKind = 11,
@@ -86,7 +86,7 @@ fields! {
         Event = 3,
         /// The run's result.
         RunResult = 4,
-        /// What a renderer shall draw; what a message between mods says.
+        /// What a renderer shall draw; what a message between mods says; what a provider is asked.
         Data = 5,
     }
 }

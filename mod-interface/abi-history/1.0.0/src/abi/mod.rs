@@ -28,7 +28,7 @@ mod shared;
 mod spare;
 mod views;
 
-pub use answer::{Encode, MAX_TEXT, decode_command, decode_lines, decode_outcome, decode_tool};
+pub use answer::{Encode, MAX_TEXT, decode_command, decode_lines, decode_model, decode_outcome, decode_tool};
 pub use callable::{
     Callable, CallableVtable, CallableVtableRef, Entry, HookObject, HookVtable, HookVtableRef,
 };

@@ -1,7 +1,7 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 
-use super::{ModApi, Registration, Result, services};
+use super::{Heard, ModApi, Registration, Result, services};
 use crate::abi::{BusMessage, JsonField, TextField};
 
 /// The bus between mods, from [`ModApi::events`].
@@ -30,7 +30,8 @@ impl Bus<'_> {
         services::now(self.0.frame(), "bus.emit", &message).map(drop)
     }
 
-    /// Listens to `channel`: inline, like [`ModApi::on`]. The speaker waits, so it should be quick.
+    /// Listens to `channel`: inline, like [`ModApi::on`]. The speaker waits, so it should be quick, and hears nothing
+    /// of an error.
     ///
     /// ```
     /// # use mod_interface::prelude::*;
@@ -43,9 +44,10 @@ impl Bus<'_> {
     ///
     /// # Errors
     /// The channel has no name, or the harness is gone.
-    pub fn on<F>(&self, channel: &str, hear: F) -> Result<Registration>
+    pub fn on<F, T>(&self, channel: &str, hear: F) -> Result<Registration>
     where
-        F: Fn(&BusMessage) + Send + Sync + 'static,
+        F: Fn(&BusMessage) -> T + Send + Sync + 'static,
+        T: Heard,
     {
         let spec = json!({ "channel": channel });
         self.0.listen("bus", &spec, move |frame| hear(BusMessage::of(frame)))

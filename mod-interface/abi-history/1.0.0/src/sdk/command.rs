@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Result, entry::AsyncEntry, runtime::RuntimeHandle};
+use super::{Result, entry::AsyncEntry, entry::SyncEntry, runtime::RuntimeHandle};
 use crate::{
     abi::{Callable, CommandCall, Entry, Frame},
     types::CommandOutcome,
@@ -67,5 +67,22 @@ impl CommandBuilder {
     {
         let make = move |frame: &Frame| run(CommandCall::of(frame).clone());
         Command { description: self, make: Box::new(move |runtime| Box::new(AsyncEntry::new(make, runtime))) }
+    }
+
+    /// As [`Self::run`], for code that never waits.
+    ///
+    /// ```
+    /// use mod_interface::prelude::*;
+    ///
+    /// let shout = Command::new("shout", "Says it in capitals")
+    ///     .run_sync(|call| Ok(CommandOutcome::message(call.args().to_uppercase())));
+    /// assert_eq!(shout.name(), "shout");
+    /// ```
+    pub fn run_sync<F>(self, run: F) -> Command
+    where
+        F: Fn(&CommandCall) -> Result<CommandOutcome> + Send + Sync + 'static,
+    {
+        let call = move |frame: &Frame| run(CommandCall::of(frame));
+        Command { description: self, make: Box::new(move |runtime| Box::new(SyncEntry::new(call, runtime))) }
     }
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::{Result, entry::AsyncEntry, entry::SyncEntry, runtime::RuntimeHandle};
 use crate::{
     abi::{
@@ -39,6 +41,13 @@ pub struct Hooks {
     fail_closed: bool,
 }
 
+/// [`Hooks`] that share a value of the mod's own: each is given it ahead of all else. From [`Hooks::sharing`].
+#[must_use = "hooks do nothing until they are given to `ModApi::hooks`"]
+pub struct SharingHooks<S> {
+    hooks: Hooks,
+    shared: Arc<S>,
+}
+
 macro_rules! hooks {
     ($($(#[$doc:meta])* $hook:ident: $name:ident, $sync:ident($view:ident) -> $answer:ty;)*) => {
         impl Hooks {$(
@@ -66,6 +75,29 @@ macro_rules! hooks {
                     let call = move |frame: &Frame| hook($view::of(frame), Ctx::of(frame));
                     Box::new(SyncEntry::new(call, runtime))
                 })
+            }
+        )*}
+
+        impl<S: Send + Sync + 'static> SharingHooks<S> {$(
+            #[doc = concat!("As [`Hooks::", stringify!($name), "`], with what is shared.")]
+            pub fn $name<F, Fut>(mut self, hook: F) -> Self
+            where
+                F: Fn(Arc<S>, $view, Ctx) -> Fut + Send + Sync + 'static,
+                Fut: Future<Output = Result<$answer>> + Send + 'static,
+            {
+                let shared = Arc::clone(&self.shared);
+                self.hooks = self.hooks.$name(move |view, ctx| hook(Arc::clone(&shared), view, ctx));
+                self
+            }
+
+            #[doc = concat!("As [`Hooks::", stringify!($sync), "`], with what is shared.")]
+            pub fn $sync<F>(mut self, hook: F) -> Self
+            where
+                F: Fn(&S, &$view, &Ctx) -> Result<$answer> + Send + Sync + 'static,
+            {
+                let shared = Arc::clone(&self.shared);
+                self.hooks = self.hooks.$sync(move |view, ctx| hook(&shared, view, ctx));
+                self
             }
         )*}
     };
@@ -135,6 +167,31 @@ impl Hooks {
         Self::default()
     }
 
+    /// No hooks yet, each of which will be given `shared`: no closure needs a clone of its own.
+    ///
+    /// ```
+    /// # use mod_interface::prelude::*;
+    /// use std::sync::{Arc, atomic::{AtomicU32, Ordering::Relaxed}};
+    ///
+    /// #[derive(Default)]
+    /// struct Calls(AtomicU32);
+    ///
+    /// let calls = Arc::new(Calls::default());
+    /// let hooks = Hooks::sharing(&calls)
+    ///     .before_tool_call_sync(|calls, _call, _ctx| {
+    ///         calls.0.fetch_add(1, Relaxed);
+    ///         Ok(None)
+    ///     })
+    ///     .on_run_end(|calls, _run, ctx| async move {
+    ///         ctx.ui().notify(&format!("{} calls", calls.0.load(Relaxed)));
+    ///         Ok(())
+    ///     });
+    /// assert_eq!(Hooks::from(hooks).set().iter().count(), 2);
+    /// ```
+    pub fn sharing<S>(shared: &Arc<S>) -> SharingHooks<S> {
+        SharingHooks { hooks: Self::new(), shared: Arc::clone(shared) }
+    }
+
     /// Makes `before_tool_call` a guard: a call that it fails to judge, by error, panic or timeout, is
     /// blocked with a text that says so.
     pub fn fail_closed(mut self) -> Self {
@@ -172,5 +229,19 @@ impl Hooks {
 
     pub(crate) fn into_object(self, runtime: &RuntimeHandle) -> HookObject {
         HookObject::new(self.entries.into_iter().map(|(hook, make)| (hook, make(runtime.clone()))))
+    }
+}
+
+impl<S> SharingHooks<S> {
+    /// As [`Hooks::fail_closed`].
+    pub fn fail_closed(mut self) -> Self {
+        self.hooks = self.hooks.fail_closed();
+        self
+    }
+}
+
+impl<S> From<SharingHooks<S>> for Hooks {
+    fn from(sharing: SharingHooks<S>) -> Self {
+        sharing.hooks
     }
 }

@@ -7,6 +7,7 @@
 //! * Everything that a hook is given is owned and cheap to clone; nothing of the conversation is
 //!   copied until it is asked for.
 
+mod active_tools;
 mod bus;
 mod command;
 mod ctx;
@@ -15,10 +16,18 @@ mod error;
 mod event;
 mod exec;
 mod export;
+mod flag;
 mod hooks;
+mod live;
 mod mod_api;
+mod paths;
+mod provider;
 mod runtime;
+mod screen;
 mod services;
+mod session;
+mod session_tree;
+mod sessions;
 mod tool;
 mod ui;
 mod views;
@@ -35,11 +44,16 @@ pub use error::{Error, Result};
 pub use exec::{Exec, ExecOutput};
 #[doc(hidden)]
 pub use export::start;
-pub use hooks::Hooks;
-pub use mod_api::{ModApi, Registration};
+pub use flag::{Flag, FlagType, FlagValue};
+pub use hooks::{Hooks, SharingHooks};
+pub use mod_api::{Heard, ModApi, Registration};
+pub use provider::{ModelError, ModelRequest, ModelSink, Provider, ProviderBuilder};
 #[doc(hidden)]
 pub use runtime::RuntimeHandle;
 pub use services::LogLevel;
+pub use session::{CustomEntry, CustomMessageEntry, Session};
+pub use session_tree::{SessionNode, SessionTree};
+pub use sessions::Sessions;
 pub use tool::{Tool, ToolBuilder};
-pub use ui::Ui;
+pub use ui::{Confirm, Input, Ui};
 pub use views::{BlockView, MessageView};

@@ -28,14 +28,45 @@ pub struct Registration {
     id: u64,
 }
 
+/// What code returns that only listens: nothing, or a [`Result`] of anything.
+pub trait Heard {
+    /// What is told of it.
+    #[doc(hidden)]
+    fn heard(self) -> Result<()>;
+}
+
+impl Heard for () {
+    fn heard(self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<T> Heard for Result<T> {
+    fn heard(self) -> Result<()> {
+        self.map(drop)
+    }
+}
+
 impl Registration {
-    /// Whether it was accepted. Only a tool or a command can be refused.
+    /// From the answer of a host that was given something.
+    pub(super) fn added(frame: &Frame, added: std::result::Result<u64, String>) -> Result<Self> {
+        Ok(Self { frame: frame.clone(), id: added.map_err(Error::msg)? })
+    }
+
+    /// Registers something that has no code.
+    pub(super) fn asked(frame: &Frame, service: &str, spec: &Value) -> Result<Self> {
+        let id = serde_json::from_value(services::now(frame, service, spec)?)?;
+        Ok(Self { frame: frame.clone(), id })
+    }
+
+    /// Whether it was accepted. Only what has a name or a schema can be refused.
     pub fn is_active(&self) -> bool {
         self.id != 0
     }
 
-    /// Undoes just this registration. A second call does nothing. In the middle of a round it takes
-    /// effect at the next one.
+    /// Undoes just this registration. A second call does nothing. Hooks and tools of a round that goes on hold to its
+    /// end; all else is gone at once, but who is being told of an event or a message, and who stands behind it, is
+    /// told to the end.
     pub fn dispose(&self) {
         // The host is gone: so is the registration.
         let _gone = services::now(&self.frame, "dispose", &json!({ "id": self.id }));
@@ -66,14 +97,15 @@ impl ModApi {
     ///
     /// # Errors
     /// A hook was given twice in one [`Hooks`].
-    pub fn hooks(&self, hooks: Hooks) -> Result<Registration> {
+    pub fn hooks(&self, hooks: impl Into<Hooks>) -> Result<Registration> {
+        let hooks = hooks.into();
         if let Some(hook) = hooks.repeated() {
             return Err(Error::msg(format!(
                 "a hook set twice in one Hooks; call hooks() once for each: {hook}"
             )));
         }
         let spec = hooks.spec();
-        self.registered(self.frame.add_hooks(&spec, hooks.into_object(&self.runtime)))
+        Registration::added(&self.frame, self.frame.add_hooks(&spec, hooks.into_object(&self.runtime)))
     }
 
     /// Adds a tool, for the model to call from its next call on.
@@ -98,22 +130,29 @@ impl ModApi {
     }
 
     /// Observes an event: inline, in order, after the host's own listeners. It cannot change anything,
-    /// and should be quick, for the run waits.
+    /// and should be quick, for the run waits. What it returns is nothing, or a [`Result`]: an error is told as a
+    /// `mod_error`, as a panic is.
     ///
     /// ```
     /// # use mod_interface::prelude::*;
     /// async fn count_tools(cmd: ModApi) -> Result<()> {
-    ///     let log = cmd.clone();
-    ///     cmd.on(EventKind::ToolCompleted, move |event| log.log(LogLevel::Info, event.tool_name()))?;
+    ///     cmd.on(EventKind::ToolCompleted, |event| event.ctx().log(LogLevel::Info, event.tool_name()))?;
+    ///     cmd.on(EventKind::RunEnd, |event| {
+    ///         if let EventPayload::RunEnd { result } = event.parse()?.payload {
+    ///             event.ctx().ui().set_status(&format!("{} tokens", result.usage.total()))?;
+    ///         }
+    ///         Ok(())
+    ///     })?;
     ///     Ok(())
     /// }
     /// ```
     ///
     /// # Errors
     /// The harness is gone.
-    pub fn on<F>(&self, kind: EventKind, observe: F) -> Result<Registration>
+    pub fn on<F, T>(&self, kind: EventKind, observe: F) -> Result<Registration>
     where
-        F: Fn(&Event) + Send + Sync + 'static,
+        F: Fn(&Event) -> T + Send + Sync + 'static,
+        T: Heard,
     {
         self.listen("event", &json!({ "kind": kind.as_str() }), move |frame| observe(Event::of(frame)))
     }
@@ -123,18 +162,9 @@ impl ModApi {
         Bus(self)
     }
 
-    /// The value of `--mod-option NAME=VALUE`; `None` when it was not given.
-    ///
-    /// # Errors
-    /// The harness is gone.
-    pub fn get_flag(&self, name: &str) -> Result<Option<String>> {
-        let value = services::now(&self.frame, "flag", &json!({ "name": name }))?;
-        Ok(serde_json::from_value(value)?)
-    }
-
     /// The person at the keyboard.
     pub fn ui(&self) -> Ui<'_> {
-        Ui(&self.frame)
+        Ui::new(&self.frame, self.runtime.clone())
     }
 
     /// Runs a process.
@@ -156,30 +186,26 @@ impl ModApi {
         services::log(&self.frame, level, message);
     }
 
+    pub(super) fn runtime(&self) -> &RuntimeHandle {
+        &self.runtime
+    }
+
     pub(super) fn frame(&self) -> &Frame {
         &self.frame
     }
 
     /// Registers something that is told synchronously.
-    pub(super) fn listen(
+    pub(super) fn listen<T: Heard>(
         &self,
         kind: &str,
         spec: &Value,
-        hear: impl Fn(&Frame) + Send + Sync + 'static,
+        hear: impl Fn(&Frame) -> T + Send + Sync + 'static,
     ) -> Result<Registration> {
-        let call = move |frame: &Frame| {
-            hear(frame);
-            Ok(())
-        };
+        let call = move |frame: &Frame| hear(frame).heard();
         self.add(kind, spec, Callable::new(Box::new(SyncEntry::new(call, self.runtime.clone()))))
     }
 
-    fn add(&self, kind: &str, spec: &Value, callable: Callable) -> Result<Registration> {
-        self.registered(self.frame.add(kind, &spec.to_string(), callable))
-    }
-
-    fn registered(&self, added: std::result::Result<u64, String>) -> Result<Registration> {
-        let id = added.map_err(Error::msg)?;
-        Ok(Registration { frame: self.frame.clone(), id })
+    pub(super) fn add(&self, kind: &str, spec: &Value, callable: Callable) -> Result<Registration> {
+        Registration::added(&self.frame, self.frame.add(kind, &spec.to_string(), callable))
     }
 }

@@ -1,13 +1,13 @@
 //! The host's services by name, as [`super::ModApi`] and [`super::Ctx`] both offer them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Error, Result};
 use crate::abi::Frame;
 
 /// How much a line of the log matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogLevel {
     /// For the mod's author.

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Result, entry::AsyncEntry, runtime::RuntimeHandle};
+use super::{Error, Result, entry::AsyncEntry, entry::SyncEntry, runtime::RuntimeHandle};
 use crate::{
     abi::{Callable, Entry, Frame, Invocation},
     types::{ToolOutput, ToolSpec},
@@ -83,11 +83,30 @@ impl ToolBuilder {
     {
         let make = move |frame: &Frame| {
             let running = run(Invocation::of(frame).clone());
-            async move {
-                let output = running.await.map(Into::into);
-                Ok(output.unwrap_or_else(|error| ToolOutput::error(error.one_line())))
-            }
+            async move { said(running.await) }
         };
         Tool { spec: self.0, make: Box::new(move |runtime| Box::new(AsyncEntry::new(make, runtime))) }
     }
+
+    /// As [`Self::run`], for code that never awaits. It may take its time: each call has a thread of its own.
+    ///
+    /// ```
+    /// use mod_interface::prelude::*;
+    ///
+    /// let tool = Tool::new("root", "Says where the workspace is").read_only().run_sync(|call| Ok(call.ctx().cwd().to_owned()));
+    /// assert_eq!(tool.spec().name, "root");
+    /// ```
+    pub fn run_sync<F, T>(self, run: F) -> Tool
+    where
+        F: Fn(&Invocation) -> Result<T> + Send + Sync + 'static,
+        T: Into<ToolOutput> + 'static,
+    {
+        let call = move |frame: &Frame| said(run(Invocation::of(frame)));
+        Tool { spec: self.0, make: Box::new(move |runtime| Box::new(SyncEntry::new(call, runtime))) }
+    }
+}
+
+/// What the model sees: a failure is an answer too.
+fn said(output: Result<impl Into<ToolOutput>>) -> Result<ToolOutput> {
+    Ok(output.map_or_else(|error: Error| ToolOutput::error(error.one_line()), Into::into))
 }

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Error, Result};
+use super::{Error, ModelRequest, Result};
 use crate::{
     abi::{
         CommandCall, Context, Ctx, Frame, Invocation, JsonField, NumberField, Prompt, RawBlock, RunEnd,
@@ -102,7 +102,7 @@ fn message_count(frame: &Frame) -> usize {
     usize::try_from(frame.number(NumberField::MessageCount)).unwrap_or(usize::MAX)
 }
 
-fn from_json<T: DeserializeOwned>(frame: &Frame, field: JsonField, index: usize) -> Result<T> {
+pub(super) fn from_json<T: DeserializeOwned>(frame: &Frame, field: JsonField, index: usize) -> Result<T> {
     let json =
         frame.json(field, index).ok_or_else(|| Error::msg(format!("the host has no {field:?} here")))?;
     Ok(serde_json::from_str(&json)?)
@@ -149,7 +149,7 @@ macro_rules! with_messages {
     )*};
 }
 
-with_messages! { State Context }
+with_messages! { State Context ModelRequest }
 
 macro_rules! with_state {
     ($($name:ident)*) => {$(
@@ -163,7 +163,7 @@ macro_rules! with_state {
     )*};
 }
 
-with_state! { Context ToolCall ToolResult Turn TurnEnd RunEnd Stop }
+with_state! { Context ToolCall ToolResult Turn TurnEnd RunEnd Stop Prompt SessionEvent }
 
 macro_rules! with_turn_number {
     ($($name:ident)*) => {$(
@@ -230,7 +230,7 @@ macro_rules! with_ctx {
     )*};
 }
 
-with_ctx! { Invocation CommandCall }
+with_ctx! { Invocation CommandCall ModelRequest }
 
 impl State {
     /// The session's id.

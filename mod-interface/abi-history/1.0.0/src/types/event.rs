@@ -89,6 +89,23 @@ macro_rules! events {
     };
 }
 
+impl EventPayload {
+    /// The tool that it is about.
+    pub fn tool_name(&self) -> Option<&str> {
+        match self {
+            Self::ToolQueued { tool_name, .. }
+            | Self::ToolDenied { tool_name, .. }
+            | Self::ToolHookBlocked { tool_name, .. }
+            | Self::ToolRunning { tool_name, .. }
+            | Self::ToolUpdate { tool_name, .. }
+            | Self::ToolCompleted { tool_name, .. }
+            | Self::ToolErrored { tool_name, .. }
+            | Self::SubagentProgress { tool_name, .. } => Some(tool_name),
+            _ => None,
+        }
+    }
+}
+
 events! {
     /// A run begins.
     RunStart "run_start" {

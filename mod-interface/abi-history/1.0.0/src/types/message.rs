@@ -45,6 +45,16 @@ pub enum MessageSource {
     Other,
 }
 
+/// When a message that a mod queues is delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliverAs {
+    /// Behind the tool calls that run now, or when the next run begins.
+    Steer,
+    /// When the run would stop.
+    FollowUp,
+}
+
 /// One message of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
@@ -132,6 +142,11 @@ impl Message {
     /// Makes a message of a person.
     pub fn user(text: impl Into<String>) -> Self {
         Self::user_from(MessageSource::User, text)
+    }
+
+    /// Makes a message of a mod, which the model reads as the user's.
+    pub fn from_mod(text: impl Into<String>) -> Self {
+        Self::user_from(MessageSource::Mod, text)
     }
 
     /// Makes a message on the user's side that came from `source`.

@@ -102,6 +102,13 @@ pub enum MessageEdit {
     },
 }
 
+impl MessageEdit {
+    /// Puts `message` at the end.
+    pub fn append(message: Message) -> Self {
+        Self::Append { message }
+    }
+}
+
 /// What `on_turn_start` and `on_turn_end` change of the state. The default changes nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StatePatch {
@@ -120,7 +127,7 @@ impl StatePatch {
     /// Appends a message.
     #[must_use]
     pub fn append(mut self, message: Message) -> Self {
-        self.messages.push(MessageEdit::Append { message });
+        self.messages.push(MessageEdit::append(message));
         self
     }
 }
@@ -162,6 +169,18 @@ pub struct NextTurn {
     pub effort: Option<EffortChange>,
 }
 
+impl NextTurn {
+    /// Takes `model`, written `provider/id`. The effort stays as it is.
+    pub fn model(model: impl Into<String>) -> Self {
+        Self { model: Some(model.into()), effort: None }
+    }
+
+    /// Takes `effort`. The model stays as it is.
+    pub fn effort(effort: Effort) -> Self {
+        Self { model: None, effort: Some(EffortChange::Set(effort)) }
+    }
+}
+
 /// The answer of `on_stop`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopDecision {
@@ -172,6 +191,13 @@ pub enum StopDecision {
         /// Why, or the loop's own neutral text.
         reason: Option<String>,
     },
+}
+
+impl StopDecision {
+    /// The run goes on, and the model is told `reason`.
+    pub fn go_on(reason: impl Into<String>) -> Self {
+        Self::Continue { reason: Some(reason.into()) }
+    }
 }
 
 /// The answer of `transform_input`.
@@ -189,6 +215,18 @@ pub enum TransformInput {
         /// A row shown in its place.
         message: Option<String>,
     },
+}
+
+impl TransformInput {
+    /// The prompt goes on as `text`.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Transform { text: text.into() }
+    }
+
+    /// The prompt is consumed, and `message` shown in its place.
+    pub fn handled(message: impl Into<String>) -> Self {
+        Self::Handled { message: Some(message.into()) }
+    }
 }
 
 /// The answer of a command's handler.
@@ -245,4 +283,16 @@ pub enum SessionChange {
     Start(SessionStartSource),
     /// The session is torn down.
     End(SessionEndReason),
+}
+
+impl SessionChange {
+    /// What began it, or why it ends: its name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Start(SessionStartSource::Startup) => "startup",
+            Self::Start(SessionStartSource::Resume) => "resume",
+            Self::End(SessionEndReason::Shutdown) => "shutdown",
+            Self::End(SessionEndReason::Replaced) => "replaced",
+        }
+    }
 }

@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Message;
+use super::{Conversation, Message};
 
 /// The state of an agent: the conversation, and one slot of data per mod.
 ///
@@ -15,7 +15,7 @@ pub struct AgentState {
     /// The session that the state belongs to.
     pub session_id: Arc<str>,
     /// The conversation, oldest first.
-    pub messages: Arc<Vec<Arc<Message>>>,
+    pub messages: Conversation,
     /// One JSON value per mod id.
     #[serde(default)]
     pub mod_state: Arc<BTreeMap<String, Value>>,
@@ -24,12 +24,12 @@ pub struct AgentState {
 impl AgentState {
     /// An empty conversation.
     pub fn new(session_id: impl Into<Arc<str>>) -> Self {
-        Self { session_id: session_id.into(), messages: Arc::default(), mod_state: Arc::default() }
+        Self { session_id: session_id.into(), messages: Conversation::default(), mod_state: Arc::default() }
     }
 
     /// Appends a message.
     pub fn push(&mut self, message: impl Into<Arc<Message>>) {
-        Arc::make_mut(&mut self.messages).push(message.into());
+        self.messages.push(message);
     }
 
     /// Replaces the slot of `mod_id`.
