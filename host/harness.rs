@@ -246,8 +246,9 @@ impl Harness {
     /// Brings to the disk what was written since the last commit, and what was asked for and no run has taken.
     async fn save(&self) -> Result<(), String> {
         let compaction = Arc::clone(&self.compaction);
-        Arc::clone(&self.store).amend(move |state| compaction.apply(state)).await?;
-        Arc::clone(&self.store).sync().await.map_err(|error| error.to_string())
+        let amended = Arc::clone(&self.store).amend(move |state| compaction.apply(state)).await;
+        let synced = Arc::clone(&self.store).sync().await.map_err(|error| error.to_string());
+        amended.and(synced)
     }
 
     async fn state(&self) -> AgentState {

@@ -16,7 +16,11 @@ use mod_interface::types::EventPayload;
 use serde_json::{Map, Value};
 
 use super::Toolbox;
-use crate::{events::Emitter, hooks::ToolCallInput, tools::Tool};
+use crate::{
+    events::Emitter,
+    hooks::{self, ToolCallInput},
+    tools::Tool,
+};
 
 const CUT_OFF: &str =
     "This call did not run: the answer hit the output limit, so its input may be incomplete. Send it again.";
@@ -46,11 +50,12 @@ pub(super) fn receive(
     }
     let last = calls.len().saturating_sub(1);
     let calls = calls.into_iter().enumerate().map(|(index, call)| {
-        if cut_off && index == last {
-            return Received { call, mended: false, tool: Err(CUT_OFF.to_owned()) };
+        let mut received = Received { call, mended: false, tool: Err(CUT_OFF.to_owned()) };
+        if let Err(fault) = bounded(&mut received) {
+            received.tool = Err(fault);
+        } else if !(cut_off && index == last) {
+            received.tool = find(emitter, toolbox, &mut received);
         }
-        let mut received = Received { call, mended: false, tool: Err(String::new()) };
-        received.tool = find(emitter, toolbox, &mut received);
         received
     });
     calls.collect()
@@ -59,6 +64,7 @@ pub(super) fn receive(
 fn find(emitter: &Emitter, toolbox: &dyn Toolbox, received: &mut Received) -> Result<Arc<dyn Tool>, String> {
     let tool = toolbox.find(&received.call.name)?;
     let input = coerced(emitter, received)?;
+    bounded(received)?;
     let Err(fault) = toolbox.check_input(&received.call.name, &received.call.input) else {
         return Ok(tool);
     };
@@ -77,6 +83,15 @@ fn find(emitter: &Emitter, toolbox: &dyn Toolbox, received: &mut Received) -> Re
     }
     received.take(good);
     Ok(tool)
+}
+
+/// An input that is too deep or too large cannot be kept: nothing of it stays.
+fn bounded(received: &mut Received) -> Result<(), String> {
+    let bounded = hooks::bounded(&received.call.input);
+    bounded.map_err(|reason| {
+        received.take(Value::Object(Map::new()));
+        format!("the input cannot be taken: {reason}")
+    })
 }
 
 /// The input as an object.

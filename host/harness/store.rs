@@ -103,9 +103,11 @@ impl Store {
         let changed = spawn_blocking(move || {
             let _done = done;
             let mut held = self.held();
-            let changed = held.idle().and_then(|session| change(session).map_err(|error| error.to_string()));
-            // Also where it went only a part of the way.
-            held.moved |= !held.running;
+            let session = held.idle()?;
+            let before = session.leaf_id();
+            let changed = change(session).map_err(|error| error.to_string());
+            // Also where it went only a part of the way; where it stayed, what no commit has stays too.
+            held.moved |= held.session.leaf_id() != before;
             changed
         });
         changed.await.map_err(|error| error.to_string())?
@@ -157,6 +159,6 @@ impl Commit for Recorded {
     }
 
     fn unsaid(&self, state: &AgentState) -> Vec<Arc<Message>> {
-        self.0.with(|session| session.unsaid(state))
+        self.0.with(|session| session.give_unsaid(state))
     }
 }

@@ -14,6 +14,14 @@ const CONTENT_BYTES: usize = 16 << 20;
 
 type Checked = Result<(), HookFault>;
 
+/// Whether the input of a call is one that the record of a session can be read back with.
+pub(crate) fn bounded(value: &Value) -> Result<(), String> {
+    Budget::new(CONTENT_BYTES).json(value).map_err(|fault| match fault {
+        HookFault::Invalid(reason) => reason,
+        other => other.to_string(),
+    })
+}
+
 pub(super) fn mod_state(value: &Value) -> Checked {
     Budget::new(MOD_STATE_BYTES).json(value)
 }

@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::events::Emitter;
 
-pub(crate) use check::tool_content;
+pub(crate) use check::{bounded, tool_content};
 pub use interrupt::Interrupt;
 pub(crate) use isolation::Faults;
 use isolation::shortened;

@@ -15,6 +15,8 @@ pub(super) struct Branch {
     mod_state: Arc<BTreeMap<String, Value>>,
     /// What mods said to the model, and is in no message yet.
     unsaid: Vec<Arc<Message>>,
+    /// What of that the turn that goes on was given: with its commit it was said, whatever a mod made of it.
+    given: Vec<Arc<Message>>,
     /// Where the entries are that mods keep, by owner and type, in the order of the file.
     custom: BTreeMap<(String, String), Vec<usize>>,
 }
@@ -54,7 +56,9 @@ impl Branch {
         self.messages.truncate(keep);
         self.messages.extend_from_slice(&state.messages[keep..]);
         self.committed = state.messages.seen();
-        said(&mut self.unsaid, &state.messages[keep..]);
+        let given = std::mem::take(&mut self.given);
+        self.unsaid.retain(|unsaid| !given.iter().any(|given| Arc::ptr_eq(given, unsaid)));
+        said(&mut self.unsaid, &without(&state.messages[keep..], &given));
         self.mod_state = Arc::clone(&state.mod_state);
     }
 
@@ -80,6 +84,12 @@ impl Branch {
             }
             Body::Leaf { .. } | Body::Label { .. } | Body::SessionInfo { .. } | Body::Other => {}
         }
+    }
+
+    /// [`Branch::unsaid_in`], for the turn that goes on to say.
+    pub(super) fn give_unsaid(&mut self, state: &AgentState) -> Vec<Arc<Message>> {
+        self.given = self.unsaid_in(state);
+        self.given.clone()
     }
 
     /// What mods said to the model, and neither the record nor `state` has as a message.
@@ -137,6 +147,12 @@ fn said(unsaid: &mut Vec<Arc<Message>>, messages: &[Arc<Message>]) {
             unsaid.remove(at);
         }
     }
+}
+
+/// What of `messages` is none of `given`.
+fn without(messages: &[Arc<Message>], given: &[Arc<Message>]) -> Vec<Arc<Message>> {
+    let others = messages.iter().filter(|message| !given.iter().any(|given| Arc::ptr_eq(given, message)));
+    others.cloned().collect()
 }
 
 /// The slots of `now` that `before` has not or has otherwise, and those that only `before` has.

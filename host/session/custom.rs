@@ -50,9 +50,9 @@ impl Session {
     }
 
     /// What mods said to the model, and neither a commit nor `state` has among its messages: in the order in which
-    /// it was said.
-    pub fn unsaid(&self, state: &AgentState) -> Vec<Arc<Message>> {
-        self.tree.branch().unsaid_in(state)
+    /// it was said. The next commit says it.
+    pub fn give_unsaid(&mut self, state: &AgentState) -> Vec<Arc<Message>> {
+        self.tree.branch_mut().give_unsaid(state)
     }
 
     /// What is known of it.

@@ -30,7 +30,7 @@ fn kept(session: &Session, owner: &str) -> Vec<(String, Value)> {
 }
 
 fn unsaid(session: &Session, state: &AgentState) -> Vec<String> {
-    session.unsaid(state).iter().map(|message| message.text()).collect()
+    session.tree.branch().unsaid_in(state).iter().map(|message| message.text()).collect()
 }
 
 #[test]
@@ -95,12 +95,27 @@ fn decision_32_a_custom_message_waits_until_the_conversation_has_it_once() {
 
     let (mut session, mut state) = Session::open(&path, clock()).unwrap();
     assert_eq!(unsaid(&session, &state), ["x", "y"], "after a resume");
-    session.unsaid(&state).into_iter().for_each(|message| state.push(message));
+    session.give_unsaid(&state).into_iter().for_each(|message| state.push(message));
     assert_eq!(unsaid(&session, &state), [""; 0], "told, and not committed yet");
     session.commit(&state).unwrap();
     drop(session);
     let (session, state) = Session::open(&path, clock()).unwrap();
     assert_eq!((unsaid(&session, &state), state.messages.len()), (vec![], 4));
+}
+
+#[test]
+fn decision_32_a_message_that_a_turn_was_given_was_said_whatever_a_mod_made_of_it() {
+    let mut session = Session::in_memory(ID.into());
+    session.append_custom_message("mod:a", says("secret")).unwrap();
+    session.append_custom_message("mod:a", says("kept")).unwrap();
+    let mut state = AgentState::new(ID);
+    let given = session.give_unsaid(&state);
+    state.push(Message::user("[redacted]"));
+    state.push(Arc::clone(&given[1]));
+    session.append_custom_message("mod:a", says("later")).unwrap();
+    assert_eq!(unsaid(&session, &AgentState::new(ID)), ["secret", "kept", "later"], "nothing is committed");
+    session.commit(&state).unwrap();
+    assert_eq!(unsaid(&session, &state), ["later"]);
 }
 
 #[test]

@@ -204,5 +204,6 @@ pub(super) fn entry_id(number: u64) -> String {
 
 /// The number of an id.
 pub(super) fn entry_number(id: &str) -> Option<u64> {
-    u64::from_str_radix(id, 16).ok()
+    // A number that has none behind it is no entry's.
+    u64::from_str_radix(id, 16).ok().filter(|number| *number < u64::MAX / 2 && !id.starts_with('+'))
 }

@@ -61,6 +61,10 @@ impl Tree {
         let number = number.ok_or_else(|| format!("ids are hex numbers that grow, got: {}", entry.id))?;
         let parent = match (entry.body.standing(), entry.parent_id) {
             (Standing::Aside, _) => return self.read_aside(number, entry.body),
+            // What is about the session as a whole follows nothing, also where a later version wrote it.
+            (_, None) if entry.body == Body::Other && self.leaf.is_some() => {
+                return self.read_aside(number, entry.body);
+            }
             (_, None) => None,
             (_, Some(id)) => Some(self.find(&id).ok_or_else(|| format!("it follows no entry: {id}"))?),
         };
@@ -223,6 +227,10 @@ impl Tree {
 
     pub(super) fn branch(&self) -> &Branch {
         &self.branch
+    }
+
+    pub(super) fn branch_mut(&mut self) -> &mut Branch {
+        &mut self.branch
     }
 
     pub(super) fn change_to<'a>(&self, state: &'a AgentState) -> Change<'a> {

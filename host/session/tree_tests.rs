@@ -139,3 +139,26 @@ fn a_file_of_the_first_format_goes_on_in_this_one() {
     assert!(text.starts_with(&first.replace("\"version\":1", "\"version\":2")), "{text}");
     assert_eq!(Session::open(&file, clock()).unwrap().1, state);
 }
+
+#[test]
+fn what_a_later_version_says_of_the_session_as_a_whole_moves_nothing_and_an_id_without_a_next_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = branched(dir.path());
+    let (path, state) = (session.path().unwrap().to_owned(), session.state());
+    drop(session);
+    let file = fs::read_to_string(&path).unwrap();
+    let later = |id: &str| {
+        format!("{file}{{\"id\":\"{id}\",\"parentId\":null,\"timestamp\":\"t\",\"type\":\"pinned\"}}\n")
+    };
+    fs::write(&path, later("00000009")).unwrap();
+    let (mut session, resumed) = Session::open(&path, clock()).unwrap();
+    assert_eq!((&resumed, &*session.leaf_id()), (&state, "00000008"));
+    session.commit(&said(&["a", "c", "d"], 3)).unwrap();
+    assert_eq!(session.leaf_id(), "0000000b");
+    drop(session);
+    for id in ["ffffffffffffffff", "+9"] {
+        fs::write(&path, later(id)).unwrap();
+        let refused = Session::open(&path, clock()).map(drop).unwrap_err().to_string();
+        assert!(refused.ends_with(&format!("ids are hex numbers that grow, got: {id}")), "{refused}");
+    }
+}

@@ -140,6 +140,28 @@ async fn a_prompt_that_was_dropped_does_not_hold_the_session() {
 }
 
 #[tokio::test]
+async fn a_navigation_that_is_refused_takes_nothing_of_a_turn_that_was_not_committed() {
+    let folders = Folders::new();
+    let broken = json!({ "error": { "kind": "fatal", "message": "broken" } });
+    let turns = json!([{ "text": "one" }, broken, { "text": "three" }]);
+    let desk = Desk::with(&folders, Recording::New, &[], |builder| {
+        builder.model(Some(folders.scenario(&json!({ "turns": turns }))))
+    })
+    .await;
+    desk.ask("go").await;
+    desk.ask("on").await;
+    assert_eq!(
+        desk.ask("/go nosuch").await.split_once(", ").unwrap().0,
+        "error: the session has no such node"
+    );
+    assert_eq!(desk.ask("again").await, "three (2)");
+    let said =
+        ["user[user]: go", "assistant: one", "user[user]: on", "user[user]: again", "assistant: three"];
+    assert_eq!(desk.conversation(), said);
+    desk.close().await;
+}
+
+#[tokio::test]
 async fn what_is_no_node_is_refused_and_labels_last() {
     let folders = Folders::new();
     let desk = Desk::open(&folders, Recording::New, &["one"]).await;

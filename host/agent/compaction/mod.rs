@@ -105,9 +105,9 @@ impl Compaction {
     }
 
     /// The same, for the run that takes it; gives what it took.
-    fn take(&self, state: &mut AgentState) -> Usage {
+    fn take(&self, state: &mut AgentState) -> Option<Usage> {
         let made = self.made().take();
-        made.filter(|made| made.kept.put_into(state)).map(|made| made.usage).unwrap_or_default()
+        made.filter(|made| made.kept.put_into(state)).map(|made| made.usage)
     }
 
     async fn make(

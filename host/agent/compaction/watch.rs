@@ -30,7 +30,11 @@ impl Watch {
 
     /// Puts what was made beside the run into the state; gives what it took.
     pub(crate) fn take(&mut self, state: &mut AgentState) -> Usage {
-        self.compaction.take(state)
+        let made = self.compaction.take(state);
+        if made.is_some() {
+            self.pause(state);
+        }
+        made.unwrap_or_default()
     }
 
     /// Compacts the state where that is due; gives what it took. A failure is told.
@@ -48,8 +52,7 @@ impl Watch {
         let made = self.compaction.make(state, model, name, emitter, cancel).await;
         match made {
             Ok(made) => {
-                self.last = None;
-                self.not_before = state.messages.len() + PAUSE;
+                self.pause(state);
                 made.kept.put_into(state);
                 made.usage
             }
@@ -63,6 +66,12 @@ impl Watch {
                 Usage::default()
             }
         }
+    }
+
+    /// The conversation is shorter now by as much as nobody has counted.
+    fn pause(&mut self, state: &AgentState) {
+        self.last = None;
+        self.not_before = state.messages.len() + PAUSE;
     }
 
     /// Whether the next model call would have as many tokens as a conversation may. Until a call of the run has told

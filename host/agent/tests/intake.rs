@@ -77,6 +77,17 @@ async fn an_input_that_is_no_object_is_an_error_result_that_says_what_was_sent()
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_input_that_could_not_be_read_back_from_the_record_is_an_error_result_and_does_not_stay() {
+    let deep = (0..70).fold(json!(1), |inner, _| json!({ "a": inner }));
+    for sent in [deep.clone(), json!(deep.to_string())] {
+        let ran = run("echo", sent.clone()).await;
+        let end = "tool_errored c1: the input cannot be taken: JSON nested deeper than: 64";
+        assert_eq!(ran.only(["tool_errored", "tool_running"]), [end]);
+        assert_eq!(inputs(&ran)[1], [json!({})]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn decision_12_an_input_that_the_schema_refuses_is_repaired_behind_tool_queued_and_runs_repaired() {
     let ran = run("read", json!({"filePath": "a", "limit": "3"})).await;
     assert_eq!(

@@ -104,12 +104,14 @@ impl<'a> Session<'a> {
     /// `content` and `details`, or as its text.
     ///
     /// A hook that changes the state can put the message there itself, for the model to see it in this turn: then it
-    /// comes no second time.
+    /// comes no second time. What is said goes to the session's own agent, from a hook of a sub-agent too: there, do
+    /// not put it into the state, which is the sub-agent's.
     ///
     /// ```
     /// # use mod_interface::prelude::*;
     /// let hooks = Hooks::new().on_turn_start_sync(|turn, ctx| {
-    ///     let (1, Some(session)) = (turn.turn_number(), ctx.session()) else { return Ok(StatePatch::default()) };
+    ///     let is_first = turn.turn_number() == 1 && ctx.agent_id() == MAIN_AGENT;
+    ///     let (true, Some(session)) = (is_first, ctx.session()) else { return Ok(StatePatch::default()) };
     ///     let digest = CustomMessage::new("memory/digest", "The user prefers short answers.");
     ///     let said = session.append_custom_message_entry(digest)?;
     ///     Ok(StatePatch::default().append(said.message))

@@ -110,7 +110,8 @@ impl Sessions<'_> {
     ///
     /// # Errors
     /// A run goes on, there is no such node, the model gave no summary, the session went on while it did, it was
-    /// interrupted, it cannot be written, no session is bound, or the harness is gone. Nothing has changed then.
+    /// interrupted, it cannot be written, no session is bound, or the harness is gone. Nothing has changed then; where
+    /// the summary alone cannot be written, it has gone there without.
     pub fn navigate_tree(
         &self,
         navigation: Navigation,
