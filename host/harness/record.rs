@@ -56,7 +56,7 @@ impl SessionRecord for LiveSession {
         let Self { model, choice, store, .. } = self;
         let (model, (name, _), store) = (Arc::clone(model), choice.get(), Arc::clone(store));
         Box::pin(async move {
-            let Navigation { target_id, summarize, custom_instructions } = navigation;
+            let Navigation { target_id, summarize, custom_instructions, .. } = navigation;
             if !summarize {
                 return store.change(move |session| session.navigate(&target_id)).await;
             }

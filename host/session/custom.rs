@@ -30,7 +30,7 @@ impl Session {
         owner: &str,
         message: CustomMessage,
     ) -> Result<(String, Message)> {
-        let CustomMessage { custom_type, content, display, details } = message;
+        let CustomMessage { custom_type, content, display, details, .. } = message;
         let unsaid = self.tree.branch().unsaid();
         let bytes: usize =
             unsaid.iter().flat_map(|it| &it.content).filter_map(|it| it.as_text()).map(str::len).sum();

@@ -2,8 +2,9 @@
 //!
 //! The conversation itself stays whole. What is kept is the summary and how many messages it stands for, in a slot of
 //! the state that no mod can have: so it commits with a turn, follows the branches of a session, and is there after a
-//! resume. At each model call those messages are replaced by one, ahead of all mods; where a mod has rewritten them, the
-//! summary holds no more, and all is sent.
+//! resume. At each model call those messages are replaced by one, ahead of all mods; where a mod has put
+//! another in the place of the last of them, or moved it, the summary holds no more, and all is sent. What a mod changes
+//! further up stays in the summary.
 //!
 //! A run compacts before a model call once the conversation has so many tokens ([`Watch`]); and it takes what was made
 //! beside it, because somebody asked ([`Compaction::ask`]). The summary is made by the model that the run calls. A

@@ -33,6 +33,7 @@ pub struct SessionInfo {
 /// What a mod says to the model beside the conversation: a message of the next turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct CustomMessage {
     /// What it is to the mod.
     pub custom_type: String,
@@ -75,6 +76,7 @@ impl CustomMessage {
 /// Where a session shall go on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Navigation {
     /// The node behind which it goes on.
     pub target_id: String,
